@@ -1,0 +1,1 @@
+# The window's program. Filled by folder: chat, sessions, models, conversion, dashboard, settings, desktop.

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "waste/container.h"
+#include "waste/memory_plan.h"
+#include "waste/result.h"
+#include "waste/types.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace waste {
+
+class Session;
+
+enum class CachePolicy : std::uint8_t { Age, Lfru, Lru };
+
+struct EngineOptions {
+    std::uint64_t budgetBytes = 0; // 0: the rule of the memory plan
+    std::uint32_t contextTokens = 4096;
+    std::uint32_t threadCount = 0; // compute threads; 0: one per core
+    std::vector<std::uint32_t> cpus; // pin compute threads to these; empty: anywhere
+    std::uint32_t prefillChunkTokens = 64; // 1: token at a time
+    CachePolicy cachePolicy = CachePolicy::Age;
+    bool verifyRecords = false; // checksum of each expert record when it is read
+    bool directIo = true;
+    bool exact = false; // no reduced kernel
+    bool vision = false;
+    std::uint64_t programBytes = 0; // see MemoryPlan::Request
+    LogSink log;
+};
+
+// Counters since open. A snapshot; reading never blocks a running generation.
+struct Statistics {
+    std::uint64_t tokensPrefilled = 0;
+    std::uint64_t tokensDecoded = 0;
+    std::uint64_t expertHits = 0; // demand accesses found in the cache
+    std::uint64_t expertMisses = 0;
+    std::uint64_t bytesRead = 0; // expert records
+    std::uint64_t readsIssued = 0;
+    std::uint64_t evictions = 0;
+    double prefillMs = 0;
+    double decodeMs = 0;
+    double readWaitMs = 0; // time the token loop was blocked by reads
+    double diskBusyMs = 0; // time during which at least one read was under way
+    double computeMs = 0;
+    std::uint32_t slotsUsed = 0;
+    std::uint32_t slotCount = 0;
+    bool directIo = false; // false if any bank is read through the page cache
+};
+
+// Resident trunk, expert cache and worker threads of one opened model.
+//
+// Any thread may call; one generation runs at a time over all sessions (a second one gets Busy).
+// Sessions keep the engine's internals alive, so the order of destruction does not matter.
+class Engine {
+public:
+    // Reads the trunk; stages "trunk", "codebooks", "weights". Errors: Io, Corrupt, RamBudget,
+    // OutOfMemory, Unsupported, Cancelled.
+    static Result<std::unique_ptr<Engine>> open(std::shared_ptr<const Container> container,
+        const EngineOptions& options, const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // A conversation at position 0. Allocates its state from the plan. Errors: OutOfMemory, Busy when
+    // the planned number of open conversations is reached.
+    Result<std::unique_ptr<Session>> createSession();
+
+    [[nodiscard]] const Container& container() const;
+    [[nodiscard]] const MemoryPlan& plan() const;
+    [[nodiscard]] std::string backend() const; // "scalar", "AVX2", ...
+    [[nodiscard]] bool exactKernels() const;
+    [[nodiscard]] Statistics statistics() const;
+
+    struct Internals;
+
+private:
+    explicit Engine(std::shared_ptr<Internals> internals);
+    std::shared_ptr<Internals> m_internals;
+};
+
+} // namespace waste

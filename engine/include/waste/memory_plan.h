@@ -1,0 +1,63 @@
+#pragma once
+
+#include "waste/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace waste {
+
+class Container;
+
+// What the machine offers. Only capacity counts, never momentary pressure (spec: streaming 7.2).
+struct Machine {
+    std::uint64_t physicalBytes = 0;
+    std::uint64_t usableBytes = 0; // min(physical, cgroup limits)
+
+    static Machine detect();
+};
+
+// How one RAM budget is divided. All in bytes. A pure function of model, context and machine; the
+// engine's allocators use the same figures (spec: streaming 7.1 and 7.3).
+struct MemoryPlan {
+    struct Request {
+        std::uint64_t budgetBytes = 0; // 0: choose by the rule of streaming 7.3
+        std::uint32_t contextTokens = 4096;
+        std::uint32_t threadCount = 1;
+        std::uint32_t prefillChunkTokens = 64;
+        bool vision = false;
+        std::uint64_t programBytes = 0; // code, heap, stacks of the front end; 0: the command line's figure
+    };
+    // Which line of the rule of streaming 7.3 chose the budget.
+    enum class Rule : std::uint8_t { Explicit, Everything, WorkingSets, SmallModel, Slice, Floor };
+
+    std::uint32_t contextTokens = 0;
+    std::uint64_t trunkBytes = 0;
+    std::uint64_t stateBytes = 0; // sequence state of one conversation at full context, plus kept states
+    std::uint64_t keptStateBytes = 0; // contained in stateBytes
+    std::uint64_t scratchBytes = 0; // every other buffer, plus the program
+    std::uint64_t programBytes = 0; // contained in scratchBytes
+    std::uint64_t visionBytes = 0; // 0 unless requested; contained in floorBytes then
+    std::uint64_t visionExtraBytes = 0; // what a picture would add; 0 without a tower
+    std::uint64_t minimumExpertCacheBytes = 0;
+    std::uint64_t floorBytes = 0;
+    std::uint64_t recommendedBytes = 0;
+    std::uint64_t workingSetBytes = 0; // record · k · MoE layers
+    std::uint64_t allExpertsBytes = 0;
+    Machine machine;
+    std::uint64_t budgetBytes = 0; // chosen or asked for
+    std::uint64_t expertCacheBytes = 0;
+    std::uint32_t expertSlotCount = 0;
+    Rule rule = Rule::Explicit;
+    bool aboveSafeShare = false; // budget > 7/8 of usable RAM: the machine may page
+
+    // The figures above for a container; also when the budget is below the floor (then budgetBytes
+    // < floorBytes and expertCacheBytes = 0). Errors: InvalidArgument.
+    static Result<MemoryPlan> compute(const Container& container, const Request& request, const Machine& machine);
+
+    // RamBudget with floor and remedy when the budget cannot work.
+    [[nodiscard]] Status check() const;
+};
+
+} // namespace waste
