@@ -1,0 +1,86 @@
+#pragma once
+
+#include "checkpoint/dequantize.h"
+#include "waste/result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waste {
+
+// A tensor of a published checkpoint. MXFP4 halves (`X.weight_packed`, `X.weight_scale`) appear as the one
+// tensor `X.weight` with its logical shape.
+struct CheckpointTensor {
+    enum class Coding : std::uint8_t { Plain, Mxfp4 };
+    struct Piece {
+        std::uint32_t shard = 0;
+        std::uint64_t offsetBytes = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    std::string name;
+    std::vector<std::uint64_t> shape;
+    Coding coding = Coding::Plain;
+    TensorType type = TensorType::F32; // of a plain tensor
+    Piece values; // or the packed nibbles
+    Piece scales; // of MXFP4
+
+    [[nodiscard]] std::uint64_t elements() const;
+    [[nodiscard]] std::uint64_t columns() const; // the last dimension; 1 for a scalar
+    [[nodiscard]] bool isReadable() const; // as f32
+};
+
+// A published model directory: config.json and safetensors, with an index or as one file.
+//
+// open() reads config, index and the header of every shard, and checks them against each other; weights
+// are read by position when asked for and never cached. Immutable; any thread may read.
+// Errors name file and tensor: NotFound (no checkpoint here, a shard is missing), Io, Corrupt, Unsupported.
+class CheckpointFiles {
+public:
+    static Result<std::unique_ptr<const CheckpointFiles>> open(const std::filesystem::path& directory);
+    ~CheckpointFiles();
+    CheckpointFiles(const CheckpointFiles&) = delete;
+    CheckpointFiles& operator=(const CheckpointFiles&) = delete;
+
+    // Whether a directory looks like a checkpoint: it has a config.json and an index or model.safetensors.
+    static bool isCheckpoint(const std::filesystem::path& directory);
+
+    [[nodiscard]] const std::filesystem::path& directory() const { return m_directory; }
+    [[nodiscard]] const nlohmann::json& config() const { return *m_config; } // root of config.json, an object
+    [[nodiscard]] std::span<const CheckpointTensor> tensors() const { return m_tensors; } // ascending by name
+    [[nodiscard]] const CheckpointTensor* find(std::string_view name) const; // null: not there
+    // Oddities that harm nothing, as sentences.
+    [[nodiscard]] std::span<const std::string> warnings() const { return m_warnings; }
+    // The shard files by name; Piece::shard counts into it.
+    [[nodiscard]] std::vector<std::string> shardNames() const;
+
+    // Reads target.size() elements from element `first` on, row-major, as exact f32. The range is inside the
+    // tensor; for MXFP4 both ends are multiples of 32. Errors: Io, Corrupt (scale 255), Unsupported (type).
+    Status read(const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target) const;
+
+    // A small file beside the weights, or empty if it does not exist. Errors: Io, Corrupt (above the limit).
+    [[nodiscard]] Result<std::optional<std::string>> readSideFile(std::string_view name, std::uint64_t bytesMax) const;
+
+    // "tiktoken.model" or "tokenizer.model", whichever is found first; empty: none.
+    [[nodiscard]] std::string tokenizerFileName() const;
+
+private:
+    struct Shard;
+    CheckpointFiles();
+
+    std::filesystem::path m_directory;
+    std::unique_ptr<const nlohmann::json> m_config;
+    std::vector<Shard> m_shards;
+    std::vector<CheckpointTensor> m_tensors;
+    std::vector<std::string> m_warnings;
+};
+
+} // namespace waste
