@@ -1,0 +1,3 @@
+waste_test(tidy/tst_tidy.cpp)
+target_compile_definitions(tst_tidy PRIVATE WASTE_KERNELS_ARCHIVE="$<TARGET_FILE:waste_kernels>")
+add_dependencies(tst_tidy waste_kernels)
