@@ -1,0 +1,78 @@
+#pragma once
+
+#include "waste/result.h"
+#include "waste/types.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace waste {
+
+// How routed experts are stored: 3 bits a weight as 3 x 256 or packed 4 x 64 codebook entries, or 2 bits.
+enum class ExpertFormat : std::uint8_t { Vq3r, Vq4p, Vq2r };
+
+struct ConvertOptions {
+    std::filesystem::path source; // a published checkpoint
+    std::filesystem::path target; // the .waste directory; made if it does not exist
+    std::uint32_t threadCount = 0; // 0: one per core. The bytes written do not depend on it
+    ExpertFormat expertFormat = ExpertFormat::Vq3r;
+    std::uint32_t trunkBits = 4; // 3, 4 or 8
+    // Replaces what the target holds, even if it came from other weights or other settings.
+    bool force = false;
+    std::string sourceRepository; // recorded as provenance; may be empty
+    std::string sourceRevision;
+    std::string created; // ISO 8601, recorded; empty: now
+    LogSink log;
+};
+
+// Relative Frobenius errors ‖W − R‖ / ‖W‖ over all experts of one layer.
+struct ExpertErrors {
+    double gate = 0;
+    double up = 0;
+    double down = 0;
+};
+
+// What convert() reports while it works, in this order: one plan, then layers and progress, then done.
+struct ConvertPlan {
+    std::uint64_t containerBytes = 0; // of banks, codebooks and trunk when it is finished
+    std::vector<std::uint32_t> layers; // MoE layers to convert
+    std::vector<std::uint32_t> layersKept; // finished by an earlier run
+};
+struct ConvertLayerStart {
+    std::uint32_t layer = 0;
+};
+struct ConvertLayerDone {
+    std::uint32_t layer = 0;
+    std::uint64_t bytes = 0; // of its bank
+    ExpertErrors errors;
+    double seconds = 0;
+};
+struct ConvertReport {
+    std::uint64_t containerBytes = 0;
+    std::uint32_t layersConverted = 0;
+    std::uint32_t layersKept = 0;
+    ExpertErrors errors; // means over the layers
+    double trunkError = 0; // relative Frobenius, over all quantised tensors of the trunk
+    std::vector<std::string> warnings;
+    double seconds = 0;
+};
+// Progress counts bytes of the container; its stages are "experts" and "trunk".
+using ConvertEvent = std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertLayerDone, ConvertReport>;
+using ConvertSink = std::function<void(const ConvertEvent&)>;
+
+// Converts a published checkpoint into a container. Blocks; `sink` is called on the calling thread.
+//
+// The target becomes a container in one step at the very end. What was finished before an interruption of
+// any kind is kept: calling again with the same options goes on and ends with the same bytes. One conversion
+// of a target at a time; a second one gets Busy.
+//
+// Errors: NotFound (no checkpoint), Io, NoSpace (message has the bytes needed), Corrupt, Unsupported,
+// InvalidArgument (target holds something else, target inside source), Busy, Cancelled.
+Result<ConvertReport> convert(
+    const ConvertOptions& options, const ConvertSink& sink = {}, const CancelFlag* cancel = nullptr);
+
+} // namespace waste
