@@ -12,7 +12,7 @@
 namespace waste {
 
 namespace detail {
-struct ModelFiles; // container/model_files.h: what the engine's own folders see of an opened model
+struct ModelFiles; // session/model_files.h: what the engine itself sees of an opened model
 }
 
 // Facts about a model that need no weights. Sizes in bytes.
@@ -34,8 +34,10 @@ struct ModelInfo {
     std::uint64_t containerBytes = 0; // all files of the directory
     std::uint64_t expertRecordBytes = 0;
     bool hasTokenizer = false;
+    std::string tokenizerSha256; // of the tokenizer file, hexadecimal; empty without one
     bool hasVision = false;
     TokenId endOfTextId = -1; // config.eos_token_id, −1 = not stated
+    TokenId mediaPlaceholderId = -1; // stands for one row of a picture, −1 = none
     std::string created; // ISO 8601 or empty
     std::string source; // repository the weights came from, or empty
 };
@@ -54,7 +56,7 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const;
     [[nodiscard]] const ModelInfo& info() const;
-    [[nodiscard]] const detail::ModelFiles& files() const; // engine folders only
+    [[nodiscard]] const detail::ModelFiles& files() const; // for the engine itself
 
 private:
     explicit Container(std::unique_ptr<detail::ModelFiles> files);

@@ -70,6 +70,9 @@ public:
 
     [[nodiscard]] const Container& container() const;
     [[nodiscard]] const MemoryPlan& plan() const;
+    // SHA-256 over everything that decides the numbers of this model (spec: model 9.1), hexadecimal. A
+    // saved state can be continued only by an engine with the same one.
+    [[nodiscard]] std::string fingerprint() const;
     [[nodiscard]] std::string backend() const; // "scalar", "AVX2", ...
     [[nodiscard]] bool exactKernels() const;
     [[nodiscard]] Statistics statistics() const;

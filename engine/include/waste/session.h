@@ -21,7 +21,9 @@ struct SamplingOptions {
     double topP = 1; // (0, 1]
     std::uint32_t topK = 0; // 0 = off
     double minP = 0; // [0, 1]
-    std::uint64_t seed = 0; // 0 = the built-in constant
+    // 0 = the built-in constant. A session draws from one stream of random numbers: it begins anew when
+    // a generate() names another seed than the one before it, and otherwise goes on.
+    std::uint64_t seed = 0;
 };
 
 struct GenerateOptions {
@@ -95,7 +97,9 @@ public:
     [[nodiscard]] std::span<const TokenId> tokens() const; // evaluated ids, [position()]
     [[nodiscard]] std::span<const float>
     logits() const; // after the last evaluated id, [vocabulary]; empty at position 0
+    // Whether a chunk or token was cut between layers, and its ids: the next call finishes them first.
     [[nodiscard]] bool isUnfinished() const;
+    [[nodiscard]] std::span<const TokenId> unfinishedIds() const;
     // A token that was sampled and reported but not evaluated yet; the next generate() or append()
     // evaluates it first.
     [[nodiscard]] std::optional<TokenId> pendingToken() const;
