@@ -1,0 +1,21 @@
+#pragma once
+
+namespace waste {
+
+// Instruction sets that both the CPU and the operating system (saved registers) support.
+struct CpuFeatures {
+    bool avx2 = false;
+    bool fma = false;
+    bool f16c = false;
+    bool avx512f = false;
+    bool avx512bw = false;
+    bool avx512vl = false;
+    bool avx512vnni = false;
+    bool avx512vbmi = false;
+    bool neon = false;
+    bool dotprod = false;
+
+    static CpuFeatures detect();
+};
+
+} // namespace waste

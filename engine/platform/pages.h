@@ -1,0 +1,30 @@
+#pragma once
+
+#include "waste/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace waste {
+
+// Zeroed memory straight from the system, page by page as it is touched. Large blocks ask for huge pages:
+// a direct read of an 11.8 MiB record then pins 6 pages instead of 3029.
+class Pages {
+public:
+    // `purpose` names the block in the message of OutOfMemory. 0 bytes are allowed.
+    static Result<Pages> allocate(std::uint64_t bytes, std::string_view purpose);
+    Pages() = default;
+    Pages(Pages&& other) noexcept;
+    Pages& operator=(Pages&& other) noexcept;
+    ~Pages();
+
+    [[nodiscard]] std::span<std::byte> bytes() const { return m_bytes; } // aligned to 16 KiB
+
+private:
+    std::span<std::byte> m_bytes;
+    std::span<std::byte> m_mapping; // contains m_bytes
+};
+
+} // namespace waste
