@@ -1,0 +1,3 @@
+# Qt draws the pictures that our own decoder reads.
+find_package(Qt6 6.4 REQUIRED COMPONENTS Gui)
+target_link_libraries(tst_image_preparation PRIVATE Qt6::Gui)
