@@ -11,8 +11,8 @@ constexpr std::uint32_t kPair = 2 * kPatch;
 
 std::uint32_t scaledSide(std::uint32_t side, double scale, std::uint32_t sideMax)
 {
-    const double scaled = std::trunc(double{side} * scale);
-    return static_cast<std::uint32_t>(std::min(std::max(scaled, 1.0), double{sideMax}));
+    const double scaled = std::trunc(static_cast<double>(side) * scale);
+    return static_cast<std::uint32_t>(std::min(std::max(scaled, 1.0), static_cast<double>(sideMax)));
 }
 
 std::uint32_t gridSide(std::uint32_t side)
@@ -23,10 +23,11 @@ std::uint32_t gridSide(std::uint32_t side)
 ImagePlan planWithLimit(std::uint32_t width, std::uint32_t height, double limit, std::uint32_t patchLimitPerSide)
 {
     const std::uint32_t sideMax = patchLimitPerSide * kPatch;
-    const double patches = double{std::max(1U, width / kPatch)} * double{std::max(1U, height / kPatch)};
+    const double patches =
+        static_cast<double>(std::max(1U, width / kPatch)) * static_cast<double>(std::max(1U, height / kPatch));
     const double byArea = std::sqrt(limit / patches);
-    const double byWidth = double{sideMax} / width;
-    const double byHeight = double{sideMax} / height;
+    const double byWidth = static_cast<double>(sideMax) / width;
+    const double byHeight = static_cast<double>(sideMax) / height;
     const double scale = std::min({1.0, byArea, byWidth, byHeight});
     ImagePlan plan;
     plan.width = scaledSide(width, scale, sideMax);

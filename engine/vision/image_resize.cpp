@@ -30,7 +30,7 @@ struct Window {
 
 std::vector<Window> windowsOf(std::uint32_t from, std::uint32_t to)
 {
-    const double scale = double{from} / to;
+    const double scale = static_cast<double>(from) / to;
     const double filterScale = std::max(scale, 1.0);
     const double support = 2 * filterScale;
     std::vector<Window> windows(to);
@@ -38,7 +38,7 @@ std::vector<Window> windowsOf(std::uint32_t from, std::uint32_t to)
     for (std::uint32_t i = 0; i < to; ++i) {
         const double center = (i + 0.5) * scale;
         const double low = std::max(0.0, std::trunc(center - support + 0.5));
-        const double high = std::min(double{from}, std::trunc(center + support + 0.5));
+        const double high = std::min(static_cast<double>(from), std::trunc(center + support + 0.5));
         weights.clear();
         double sum = 0;
         for (double j = low; j < high; ++j) {
