@@ -20,6 +20,7 @@ namespace waste {
 // tensor `X.weight` with its logical shape.
 struct CheckpointTensor {
     enum class Coding : std::uint8_t { Plain, Mxfp4 };
+    // Where bytes lie: `shard` counts CheckpointFiles::shardNames().
     struct Piece {
         std::uint32_t shard = 0;
         std::uint64_t offsetBytes = 0;
@@ -27,15 +28,15 @@ struct CheckpointTensor {
     };
 
     std::string name;
-    std::vector<std::uint64_t> shape;
+    std::vector<std::uint64_t> shape; // as published; none: a scalar
     Coding coding = Coding::Plain;
-    TensorType type = TensorType::F32; // of a plain tensor
+    TensorType type = TensorType::F32; // of a plain tensor; U8 for MXFP4
     Piece values; // or the packed nibbles
     Piece scales; // of MXFP4
 
     [[nodiscard]] std::uint64_t elements() const;
-    [[nodiscard]] std::uint64_t columns() const; // the last dimension; 1 for a scalar
-    [[nodiscard]] bool isReadable() const; // as f32
+    // Whether read() can decode it.
+    [[nodiscard]] bool isReadable() const { return coding == Coding::Mxfp4 || isConvertibleToF32(type); }
 };
 
 // A published model directory: config.json and safetensors, with an index or as one file.
@@ -57,24 +58,30 @@ public:
     [[nodiscard]] const nlohmann::json& config() const { return *m_config; } // root of config.json, an object
     [[nodiscard]] std::span<const CheckpointTensor> tensors() const { return m_tensors; } // ascending by name
     [[nodiscard]] const CheckpointTensor* find(std::string_view name) const; // null: not there
+    [[nodiscard]] std::vector<std::string> shardNames() const;
     // Oddities that harm nothing, as sentences.
     [[nodiscard]] std::span<const std::string> warnings() const { return m_warnings; }
-    // The shard files by name; Piece::shard counts into it.
-    [[nodiscard]] std::vector<std::string> shardNames() const;
 
-    // Reads target.size() elements from element `first` on, row-major, as exact f32. The range is inside the
-    // tensor; for MXFP4 both ends are multiples of 32. Errors: Io, Corrupt (scale 255), Unsupported (type).
+    // Decodes target.size() elements of `tensor`, one of tensors(), from element `first` on (row-major) to
+    // exact f32. The range is inside the tensor; in MXFP4 both of its ends are multiples of 32.
+    // Errors: Io, Corrupt (a scale byte 255), Unsupported (not isReadable()).
     Status read(const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target) const;
 
     // A small file beside the weights, or empty if it does not exist. Errors: Io, Corrupt (above the limit).
     [[nodiscard]] Result<std::optional<std::string>> readSideFile(std::string_view name, std::uint64_t bytesMax) const;
 
-    // "tiktoken.model" or "tokenizer.model", whichever is found first; empty: none.
+    // "tiktoken.model" or "tokenizer.model", whichever exists first; empty: neither.
     [[nodiscard]] std::string tokenizerFileName() const;
 
 private:
     struct Shard;
-    CheckpointFiles();
+    struct Content;
+    explicit CheckpointFiles(Content content);
+
+    Status readPlain(const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target) const;
+    Status readMxfp4(const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target) const;
+    Status readPiece(const CheckpointTensor& tensor, const CheckpointTensor::Piece& piece, std::uint64_t offsetBytes,
+        std::span<std::byte> target) const;
 
     std::filesystem::path m_directory;
     std::unique_ptr<const nlohmann::json> m_config;

@@ -3,7 +3,6 @@
 #include "checkpoint/dequantize.h"
 #include "waste/result.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,19 +21,23 @@ struct SafetensorsEntry {
     std::uint64_t bytes = 0;
 };
 
-inline constexpr std::uint64_t kSafetensorsHeaderBytesMax = 100'000'000;
-
 struct SafetensorsHeader {
     std::vector<SafetensorsEntry> entries; // ascending by name
-    bool hasHoles = false; // bytes that belong to no tensor; legal to read, worth a warning
+    bool hasHoles = false; // bytes that belong to no tensor: against the format, but harmless
 };
 
-// Parses the JSON of a header whose data section follows at `dataOffset` and is `dataBytes` long. Everything
-// of conversion 1.1 is checked. `file` names the file in messages. Errors: Corrupt, Unsupported (type).
-Result<SafetensorsHeader> parseSafetensorsHeader(
-    std::string_view json, std::uint64_t dataOffset, std::uint64_t dataBytes, std::string_view file);
+// A file is: u64 header length, header JSON, data.
+inline constexpr std::uint64_t kSafetensorsPreambleBytes = 8;
+inline constexpr std::uint64_t kSafetensorsHeaderBytesMax = 100'000'000;
 
-// Numbers of elements of a shape whose product is known to fit.
+// The length of the JSON, checked against the file's size. `preamble` is the first 8 bytes as a number.
+Result<std::uint64_t> safetensorsHeaderBytes(std::uint64_t preamble, std::uint64_t fileBytes, std::string_view file);
+
+// Parses a header's JSON. `fileBytes` is the size of the whole file, `file` its name for messages. Everything
+// that conversion 1.1 asks for is checked. Errors: Corrupt, Unsupported (an unknown type); both name file and tensor.
+Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view json, std::uint64_t fileBytes, std::string_view file);
+
+// Number of elements of a validated shape.
 std::uint64_t elementCount(std::span<const std::uint64_t> shape);
 
 } // namespace waste
