@@ -44,9 +44,12 @@ struct ExpertQuant {
 
     friend bool operator==(const ExpertQuant&, const ExpertQuant&) = default;
 
-    [[nodiscard]] std::uint32_t bytesPerVector() const { return indexBits == 6 ? 3U : stages; }
-    [[nodiscard]] std::uint32_t codebooksPerLayer() const { return std::uint32_t{kExpertMatrixCount} * stages; }
-    [[nodiscard]] std::uint64_t codebookRecordBytes() const
+    [[nodiscard]] constexpr std::uint32_t bytesPerVector() const { return indexBits == 6 ? 3U : stages; }
+    [[nodiscard]] constexpr std::uint32_t codebooksPerLayer() const
+    {
+        return std::uint32_t{kExpertMatrixCount} * stages;
+    }
+    [[nodiscard]] constexpr std::uint64_t codebookRecordBytes() const
     {
         return kCodebookHeaderBytes + std::uint64_t{entries} * vecDim * sizeof(std::uint16_t);
     }

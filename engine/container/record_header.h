@@ -32,7 +32,7 @@ struct RecordHeader {
     static RecordHeader expected(const ExpertGeometry& geometry, const ExpertQuant& quant, std::uint16_t layer,
         std::uint16_t expert, std::uint16_t codebookBase);
 
-    // Writes the header with its own checksum: what encode() stored, headerCrc32 included, passes matches().
+    // Writes the header with its own checksum: headerCrc32 of this struct is ignored.
     void encode(std::span<std::byte, kRecordHeaderBytes> target) const;
     static RecordHeader decode(std::span<const std::byte, kRecordHeaderBytes> bytes);
 };

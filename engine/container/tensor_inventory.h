@@ -19,10 +19,10 @@ struct TensorSpec {
         Elements, // any shape of `columns` elements
         AtLeast, // any shape of at least `columns` elements; only the first `columns` are used
     };
-    std::string name; // with the tensor prefix
+    std::string name = {}; // with the tensor prefix
     Shape shape = Shape::Matrix;
     std::uint32_t rows = 1;
-    std::uint32_t columns = 0;
+    std::uint64_t columns = 0; // a convolution of the widest legal model has more than 2^32 elements
     bool f32Only = false; // norms, biases, convolutions and the like must be F32; matrices may be any format
     bool optional = false; // absent means zero
 

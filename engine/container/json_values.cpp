@@ -1,0 +1,74 @@
+#include "container/json_values.h"
+
+#include "container/error_reasons.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace waste {
+
+namespace {
+
+// The library keeps its own stack and cannot overflow ours; the limit is the format's.
+bool isDeeperThan(std::string_view text, std::uint32_t depthMax)
+{
+    std::uint32_t depth = 0;
+    bool inString = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (inString) {
+            if (c == '\\')
+                ++i;
+            else if (c == '"')
+                inString = false;
+        } else if (c == '"') {
+            inString = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > depthMax)
+                return true;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+Result<nlohmann::json> parseJson(std::string_view text, std::uint32_t depthMax, std::string_view file)
+{
+    if (isDeeperThan(text, depthMax))
+        return reason::corrupt(
+            reason::kManifest, std::string(file) + ": nested deeper than " + std::to_string(depthMax) + " levels.");
+    nlohmann::json root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (root.is_discarded())
+        return reason::corrupt(reason::kManifest, std::string(file) + " is not valid JSON.");
+    return root;
+}
+
+std::optional<std::int64_t> asInteger(const nlohmann::json& value)
+{
+    if (value.is_number_unsigned()) {
+        const auto number = value.get<std::uint64_t>();
+        if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+            return std::nullopt;
+        return static_cast<std::int64_t>(number);
+    }
+    if (value.is_number_integer())
+        return value.get<std::int64_t>();
+    if (value.is_number_float()) {
+        const auto number = value.get<double>();
+        if (std::abs(number) <= 0x1p53 && std::trunc(number) == number)
+            return static_cast<std::int64_t>(number);
+    }
+    return std::nullopt;
+}
+
+const nlohmann::json* member(const nlohmann::json& object, std::string_view key)
+{
+    const auto found = object.find(key);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+} // namespace waste
