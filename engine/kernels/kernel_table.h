@@ -1,0 +1,98 @@
+#pragma once
+
+#include "kernels/weight_views.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace waste::kernels {
+
+// The loops that depend on the instruction set. One table per set; scalar.cpp is the specification.
+//
+// All of these are exact kernels: over all tables they differ by the order of summation only, 1e-6 of
+// Σ|terms|. The value of one output element never depends on which other elements the same call
+// computes, so work may be cut anywhere. Pointers need no alignment beyond their type's.
+struct KernelTable {
+    const char* name; // "scalar", "avx2"
+
+    // Σ x[i]·w[i]
+    float (*dot)(const float* x, const float* w, std::size_t count);
+    // y[i] += a·x[i]
+    void (*addScaled)(float a, const float* x, float* y, std::size_t count);
+
+    // y[r] = Σ_c W[r][c]·x[c] for begin ≤ r < end; weights are dequantised in registers.
+    void (*multiplyRows)(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+    void (*multiplyVqRows)(
+        const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+
+    // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a
+    // multiple of 8; of vecDim for an expert.
+    void (*unpackRow)(
+        const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+    void (*unpackVqRow)(
+        const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+
+    // y[t·yStride + r] = Σ_c w[r·wStride + c]·x[t·xStride + c]; added to y if `accumulate`.
+    struct RowsTimesTokens {
+        const float* w; // [rows][columns]
+        std::size_t wStride;
+        std::size_t rows;
+        const float* x; // [tokens][columns]
+        std::size_t xStride;
+        std::size_t tokens;
+        std::size_t columns;
+        float* y; // [tokens][rows]
+        std::size_t yStride;
+        bool accumulate;
+    };
+    void (*multiplyTokens)(const RowsTimesTokens& product);
+
+    // c[m·cStride + n] += Σ_k a[m·aRowStride + k·aDepthStride]·b[k·bStride + n]
+    struct AddedProduct {
+        const float* a;
+        std::size_t aRowStride;
+        std::size_t aDepthStride;
+        const float* b; // [depth][columns]
+        std::size_t bStride;
+        float* c; // [rows][columns]
+        std::size_t cStride;
+        std::size_t rows;
+        std::size_t depth;
+        std::size_t columns;
+    };
+    void (*addProduct)(const AddedProduct& product);
+
+    // values[i] = e^(later[i] − earlier[i]), the difference taken in f64 (spec: model 6.5, rule 3)
+    void (*expOfDifference)(const double* later, const double* earlier, float* values, std::size_t count);
+    // x[i] ← e^(x[i] − maximum); returns the sum
+    float (*expAndSum)(float* x, float maximum, std::size_t count);
+    // y[i] ← y[i]·σ(t[i])
+    void (*multiplySigmoid)(const float* t, float* y, std::size_t count);
+    // gate[i] ← act(gate[i], up[i]) (spec: model 6.8)
+    void (*silu)(float* gate, const float* up, std::size_t count);
+    struct Situ {
+        float beta;
+        float linearBeta; // 0: the up half is not squashed
+    };
+    void (*situ)(Situ parameters, float* gate, const float* up, std::size_t count);
+    // x[i] ← x[i]·σ(x[i])
+    void (*siluInPlace)(float* x, std::size_t count);
+
+    // One token of one KDA head (spec: model 6.4 step 7). S [dim][dim], row = key channel.
+    struct KdaStep {
+        float* state;
+        std::size_t dim;
+        const float* query; // normalised and scaled
+        const float* key; // normalised
+        const float* value;
+        const float* decay; // e^g, per key channel
+        float beta;
+        float* output; // [dim]
+    };
+    void (*kdaStep)(const KdaStep& step);
+};
+
+const KernelTable& scalarTable();
+const KernelTable& avx2Table(); // x86-64 only
+
+} // namespace waste::kernels

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kernels/kernel_table.h"
+#include "waste/result.h"
+
+namespace waste::kernels {
+
+// The fastest table this CPU runs, or the one that the environment variable WASTE_ISA names: scalar, avx2.
+// Errors: Unsupported for a name that is unknown or that this CPU or build lacks.
+Result<const KernelTable*> selectKernels();
+Result<const KernelTable*> selectKernels(const char* isa); // null or "": the fastest
+
+} // namespace waste::kernels

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "experts/expert_source.h"
+#include "layers/compute.h"
+#include "layers/model_weights.h"
+#include "memory/arena.h"
+#include "waste/result.h"
+#include "waste/types.h"
+
+#include <cstdint>
+#include <span>
+
+namespace waste {
+
+struct MoeScratch {
+    std::span<float> scores; // [tokens][E]
+    std::span<float> choice; // [E]
+    std::span<std::uint16_t> experts; // [tokens][k], ascending per token
+    std::span<float> weights; // [tokens][k]
+    std::span<std::uint16_t> distinct; // [min(E, tokens·k)]
+    std::span<float> latent; // [tokens][lat]; latent experts only
+    std::span<float> sum; // [tokens][lat]
+    std::span<float> expertInput, expertOutput; // [tokens][lat]
+    std::span<float> expertGate, expertUp; // [tokens][I]
+    std::span<float> sharedGate, sharedUp; // [tokens][S]
+    std::span<float> sharedOutput; // [tokens][h]
+    std::span<std::uint32_t> tokensOfExpert; // [tokens]
+    std::span<float> weightsOfExpert; // [tokens]
+
+    template<typename A>
+    static MoeScratch carve(A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax)
+    {
+        MoeScratch scratch;
+        if (config.moeLayerCount() == 0)
+            return scratch;
+        const std::size_t tokens = chunkTokensMax;
+        const std::size_t chosen = tokens * config.expertsPerToken;
+        const std::size_t width = config.expertInputWidth();
+        scratch.scores = arena.template take<float>(tokens * config.expertCount);
+        scratch.choice = arena.template take<float>(config.expertCount);
+        scratch.experts = arena.template take<std::uint16_t>(chosen);
+        scratch.weights = arena.template take<float>(chosen);
+        scratch.distinct = arena.template take<std::uint16_t>(chosen);
+        scratch.latent = arena.template take<float>(config.latentWidth != 0 ? tokens * width : 0);
+        for (std::span<float>* buffer : {&scratch.sum, &scratch.expertInput, &scratch.expertOutput})
+            *buffer = arena.template take<float>(tokens * width);
+        for (std::span<float>* buffer : {&scratch.expertGate, &scratch.expertUp})
+            *buffer = arena.template take<float>(tokens * config.expertWidth);
+        for (std::span<float>* buffer : {&scratch.sharedGate, &scratch.sharedUp})
+            *buffer = arena.template take<float>(tokens * config.sharedWidth());
+        scratch.sharedOutput = arena.template take<float>(tokens * config.hiddenSize);
+        scratch.tokensOfExpert = arena.template take<std::uint32_t>(tokens);
+        scratch.weightsOfExpert = arena.template take<float>(tokens);
+        return scratch;
+    }
+};
+
+// A whole mixture-of-experts layer (spec: model 6.9) for tokens that are already normalised. Each distinct
+// expert of the chunk is acquired once, in ascending order, and added to all its tokens: the order of the
+// sums is the same for one token and for many. After an error or a cancel nothing has been changed but
+// scratch and output; the call can be repeated. Errors: Cancelled, Io, Corrupt.
+Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
+    ExpertSource& source, const kernels::TokenInput& input, const MoeScratch& scratch,
+    const kernels::TokenOutput& output, const CancelFlag* cancel);
+
+} // namespace waste

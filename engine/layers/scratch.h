@@ -1,0 +1,40 @@
+#pragma once
+
+#include "layers/kda_attention.h"
+#include "layers/mla_attention.h"
+#include "layers/moe_ffn.h"
+
+namespace waste {
+
+// Memory for the intermediate results of one chunk.
+struct Scratch {
+    std::span<float> tiles; // of Compute
+    std::span<float> mixed, normed, delta; // [tokens][h]
+    std::span<float> denseGate, denseUp; // [tokens][dense width]
+    std::span<float> logits; // [vocabulary]
+    std::span<double> norms; // [tokens]
+    KdaScratch kda;
+    MlaScratch mla;
+    MoeScratch moe;
+
+    template<typename A>
+    static Scratch carve(A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax, std::uint32_t threadCount)
+    {
+        const std::size_t tokens = chunkTokensMax;
+        const std::size_t denseWidth = config.denseLayerCount != 0 || config.expertCount == 0 ? config.denseWidth : 0;
+        Scratch scratch;
+        scratch.tiles = arena.template take<float>(threadCount * kernels::kTileFloats);
+        for (std::span<float>* buffer : {&scratch.mixed, &scratch.normed, &scratch.delta})
+            *buffer = arena.template take<float>(tokens * config.hiddenSize);
+        for (std::span<float>* buffer : {&scratch.denseGate, &scratch.denseUp})
+            *buffer = arena.template take<float>(tokens * denseWidth);
+        scratch.logits = arena.template take<float>(config.vocabularySize);
+        scratch.norms = arena.template take<double>(tokens);
+        scratch.kda = KdaScratch::carve(arena, config, chunkTokensMax, threadCount);
+        scratch.mla = MlaScratch::carve(arena, config, chunkTokensMax, threadCount);
+        scratch.moe = MoeScratch::carve(arena, config, chunkTokensMax);
+        return scratch;
+    }
+};
+
+} // namespace waste
