@@ -23,7 +23,8 @@ class ChatController : public QObject {
     Q_PROPERTY(QStringList samples READ samples CONSTANT FINAL)
     Q_PROPERTY(bool canSend READ canSend NOTIFY actionsChanged FINAL)
     Q_PROPERTY(QString sendDisabledReason READ sendDisabledReason NOTIFY actionsChanged FINAL)
-    Q_PROPERTY(bool canStop READ canStop NOTIFY actionsChanged FINAL) // an answer of this conversation is due or running
+    Q_PROPERTY(
+        bool canStop READ canStop NOTIFY actionsChanged FINAL) // an answer of this conversation is due or running
     Q_PROPERTY(bool canContinue READ canContinue NOTIFY actionsChanged FINAL)
     Q_PROPERTY(bool canRetry READ canRetry NOTIFY actionsChanged FINAL)
     Q_PROPERTY(QString modelName READ modelName NOTIFY modelChanged FINAL)

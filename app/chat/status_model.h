@@ -37,7 +37,19 @@ class StatusModel : public QObject {
     Q_PROPERTY(QString announcement READ announcement NOTIFY announcementChanged FINAL)
 
 public:
-    enum class State { NoModel, Opening, Ready, Queued, Reading, Thinking, Answering, Stopping, Stopped, Interrupted, Failed };
+    enum class State {
+        NoModel,
+        Opening,
+        Ready,
+        Queued,
+        Reading,
+        Thinking,
+        Answering,
+        Stopping,
+        Stopped,
+        Interrupted,
+        Failed
+    };
     Q_ENUM(State)
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "host/conversation.h"
+#include "waste/files.h"
+#include "waste/result.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace waste::host {
+
+// One conversation opened for writing. Holds its lock. One thread at a time.
+class ConversationJournal {
+public:
+    // Takes the lock, reads, copies a journal with bad lines to `quarantineFolder`, cuts off a torn tail.
+    // Errors: Busy (reason busy; the message says who writes), Unsupported (newer schema), Corrupt (as
+    // readJournal), Io, NotFound.
+    static Result<ConversationJournal> open(const std::filesystem::path& folder,
+        const std::filesystem::path& quarantineFolder, std::string_view writerName);
+
+    [[nodiscard]] const std::string& id() const { return m_conversation.id; }
+    [[nodiscard]] const Conversation& conversation() const { return m_conversation; }
+
+    // Whole lines in one write, on the device when this returns; conversation() then knows them. Errors:
+    // NoSpace, Io, InvalidArgument (a line over the limit); nothing was changed then.
+    Status append(std::span<const Json> lines);
+    // Worth it when it saves half of the file and a mebibyte; does nothing otherwise.
+    Status compact();
+
+private:
+    ConversationJournal(HeldLock lock, JournalFile file, std::filesystem::path path);
+
+    HeldLock m_lock;
+    JournalFile m_file;
+    std::filesystem::path m_path;
+    Conversation m_conversation;
+    std::uint64_t m_lastSequence = 0;
+};
+
+} // namespace waste::host

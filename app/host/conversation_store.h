@@ -1,0 +1,71 @@
+#pragma once
+
+#include "host/conversation.h"
+#include "host/conversation_journal.h"
+#include "waste/result.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waste::host {
+
+// One line of the list of conversations.
+struct ConversationSummary {
+    std::string id;
+    std::string title;
+    std::string modelName;
+    std::string createdUtc;
+    std::string updatedUtc;
+    std::uint64_t messageCount = 0;
+    std::uint64_t lastAnswerTokens = 0;
+    MessageState lastState = MessageState::Done; // of the last message
+    bool pinned = false;
+    bool deleted = false;
+};
+
+struct PutAside {
+    std::filesystem::path folder; // where it is now
+    std::string why;
+};
+
+// The conversations on disk: one store for the window, `waste chat` and `waste session` (spec: desktop 3.7).
+//
+// Many programs may have it open; each conversation is written by the one that holds its lock. One thread
+// at a time.
+class ConversationStore {
+public:
+    // Creates the folders, and removes conversations that were deleted or never begun. `writerName` is what others
+    // are told while this one writes.
+    static Result<ConversationStore> open(const std::filesystem::path& dataFolder, std::string_view writerName);
+
+    // All that are not deleted, newest first. A folder that cannot be read is put aside, see putAside().
+    Result<std::vector<ConversationSummary>> list();
+    [[nodiscard]] const std::vector<PutAside>& putAside() const { return m_putAside; }
+
+    Result<ConversationJournal> create();
+    Result<ConversationJournal> openForWriting(std::string_view id);
+    // An answer that nobody is writing any more is Interrupted.
+    [[nodiscard]] Result<Conversation> read(std::string_view id) const;
+
+    // Typed and not sent. Empty text removes it.
+    Status saveDraft(std::string_view id, std::string_view text);
+    [[nodiscard]] Result<std::string> draft(std::string_view id) const; // empty: none
+
+    // Complete on disk when this returns; gives the name under which a block refers to it.
+    Result<std::string> addAttachment(std::string_view id, std::string_view bytes);
+    [[nodiscard]] std::filesystem::path attachment(std::string_view id, std::string_view sha256) const;
+
+private:
+    ConversationStore(std::filesystem::path dataFolder, std::string_view writerName);
+
+    std::filesystem::path m_dataFolder;
+    std::string m_writerName;
+    std::vector<PutAside> m_putAside;
+};
+
+// A new message's id: 16 random hex digits.
+std::string newMessageId();
+
+} // namespace waste::host

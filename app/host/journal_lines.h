@@ -1,0 +1,26 @@
+#pragma once
+
+#include "host/conversation.h"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace waste::host {
+
+// The lines of a journal (spec: desktop 3.7), without `seq` and `time_utc`, which the journal adds.
+Json conversationLine(std::string_view conversationId, std::string_view createdUtc);
+Json messageLine(const Message& message);
+Json textLine(std::string_view messageId, std::size_t blockIndex, Block::Type type, std::string_view text);
+Json stateLine(std::string_view messageId, MessageState state, std::string_view reason = {});
+Json stateLine(std::string_view messageId, MessageState state, std::string_view reason, const AnswerTimings& timings);
+Json setLine(std::string_view field, Json value);
+
+// What a line changes. A line of unknown kind or with fields of wrong types changes nothing; false for the latter.
+bool apply(const Json& line, Conversation& conversation);
+
+// "2026-11-29T15:00:00Z"
+std::string utcText(std::chrono::system_clock::time_point time);
+
+} // namespace waste::host
