@@ -33,7 +33,7 @@ public:
     // At most 1 GiB is moved by one call. 0 bytes read: the end of the file.
     std::size_t readAt(std::uint64_t offsetBytes, std::span<std::byte> target, std::error_code& error) const;
     std::size_t writeAt(std::uint64_t offsetBytes, std::span<const std::byte> source, std::error_code& error);
-    std::uint64_t sizeBytes(std::error_code& error) const;
+    std::uint64_t sizeBytes(std::error_code& error) const; // an error for what is no ordinary file
     void resize(std::uint64_t sizeBytes, std::error_code& error);
     // Content and size are on the device when this returns.
     void flush(std::error_code& error);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace waste {
 
@@ -13,10 +12,6 @@ namespace waste {
 std::uint32_t logicalCpuCount();
 // Cores behind them; two hardware threads of one core count once. The default number of compute threads.
 std::uint32_t physicalCoreCount();
-
-// "0-5", "0-2,6-8", "3" → ascending numbers without repetition. Blanks around numbers and "-" are allowed;
-// numbers from 1024 on, reversed ranges and empty items are not (InvalidArgument). Spec: cli A.2.
-Result<std::vector<std::uint32_t>> parseCpuList(std::string_view text);
 
 // Binds the calling thread. Errors: InvalidArgument (no such CPU), Unsupported (macOS).
 Status bindCurrentThread(std::span<const std::uint32_t> cpus);

@@ -1,0 +1,73 @@
+#include "platform/atomic_file.h"
+
+#include "platform/file_error.h"
+#include "platform/processes.h"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+namespace waste {
+namespace {
+
+// Two programs, or two threads of one, may be replacing the same file.
+std::filesystem::path temporaryFor(const std::filesystem::path& target)
+{
+    static std::atomic<std::uint32_t> counter = 0;
+    std::filesystem::path temporary = target;
+    temporary += ".tmp-" + std::to_string(currentProcessId()) + "-"
+        + std::to_string(counter.fetch_add(1, std::memory_order_relaxed));
+    return temporary;
+}
+
+} // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Permissions permissions)
+{
+    WASTE_TRY(OutputFile content, OutputFile::open(temporaryFor(target), OutputFile::Mode::Replace, permissions));
+    return AtomicFile(target, std::move(content));
+}
+
+AtomicFile::AtomicFile(std::filesystem::path target, OutputFile content)
+    : m_target(std::move(target))
+    , m_content(std::move(content))
+{
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : m_target(std::move(other.m_target))
+    , m_content(std::move(other.m_content))
+    , m_ownsTemporary(std::exchange(other.m_ownsTemporary, false))
+{
+}
+
+AtomicFile::~AtomicFile()
+{
+    if (!m_ownsTemporary)
+        return;
+    (void)m_content.close(); // Windows removes no open file
+    std::error_code ignored;
+    std::filesystem::remove(m_content.path(), ignored);
+}
+
+Status AtomicFile::commit()
+{
+    WASTE_TRY_STATUS(m_content.flush());
+    WASTE_TRY_STATUS(m_content.close());
+    std::error_code error;
+    std::filesystem::rename(m_content.path(), m_target, error);
+    if (error)
+        return fileError("replace", m_target, error);
+    m_ownsTemporary = false;
+    return flushDirectory(m_target.parent_path());
+}
+
+Status writeFileAtomically(
+    const std::filesystem::path& target, std::string_view content, AtomicFile::Permissions permissions)
+{
+    WASTE_TRY(AtomicFile file, AtomicFile::create(target, permissions));
+    WASTE_TRY_STATUS(file.content().append(content));
+    return file.commit();
+}
+
+} // namespace waste

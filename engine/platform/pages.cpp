@@ -1,0 +1,94 @@
+#include "platform/pages.h"
+
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#if defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <sys/mman.h>
+#endif
+
+namespace waste {
+namespace {
+
+constexpr std::size_t kPageAlignment = 16384;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// Zeroed pages of the system, or an empty span.
+std::span<std::byte> mapPages(std::size_t bytes)
+{
+#if defined(_WIN32)
+    void* start = VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    const bool failed = start == nullptr;
+#else
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const bool failed = start == MAP_FAILED;
+#endif
+    return failed ? std::span<std::byte>() : std::span(static_cast<std::byte*>(start), bytes);
+}
+
+void unmapPages(std::span<std::byte> mapping)
+{
+    if (mapping.empty())
+        return;
+#if defined(_WIN32)
+    VirtualFree(mapping.data(), 0, MEM_RELEASE);
+#else
+    munmap(mapping.data(), mapping.size());
+#endif
+}
+
+void adviseHugePages([[maybe_unused]] std::span<std::byte> bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(bytes.data(), bytes.size(), MADV_HUGEPAGE); // kernels without them refuse, and work
+#endif
+}
+
+} // namespace
+
+Result<Pages> Pages::allocate(std::uint64_t bytes, std::string_view purpose)
+{
+    Pages pages;
+    if (bytes == 0)
+        return pages;
+    const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPageAlignment;
+    if (bytes <= std::numeric_limits<std::size_t>::max() - alignment)
+        pages.m_mapping = mapPages(static_cast<std::size_t>(bytes) + alignment);
+    if (pages.m_mapping.empty()) {
+        return Error{ErrorCode::OutOfMemory, "out_of_memory",
+            "the system has no " + std::to_string((bytes >> 20) + 1) + " MiB for " + std::string(purpose)
+                + "; close other programs or choose a smaller budget"};
+    }
+    // The pages before and after the aligned part are never touched and so never exist.
+    const std::size_t misalignment = reinterpret_cast<std::uintptr_t>(pages.m_mapping.data()) % alignment;
+    pages.m_bytes = pages.m_mapping.subspan((alignment - misalignment) % alignment, static_cast<std::size_t>(bytes));
+    if (bytes >= kHugePage)
+        adviseHugePages(pages.m_bytes);
+    return pages;
+}
+
+Pages::Pages(Pages&& other) noexcept
+    : m_bytes(std::exchange(other.m_bytes, {}))
+    , m_mapping(std::exchange(other.m_mapping, {}))
+{
+}
+
+Pages& Pages::operator=(Pages&& other) noexcept
+{
+    std::swap(m_bytes, other.m_bytes);
+    std::swap(m_mapping, other.m_mapping);
+    return *this;
+}
+
+Pages::~Pages()
+{
+    unmapPages(m_mapping);
+}
+
+} // namespace waste

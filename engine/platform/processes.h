@@ -1,0 +1,9 @@
+#pragma once
+
+#include <cstdint>
+
+namespace waste {
+
+std::uint64_t currentProcessId();
+
+} // namespace waste

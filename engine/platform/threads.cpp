@@ -1,0 +1,159 @@
+#include "platform/threads.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#if defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+#include <cstddef>
+#include <vector>
+#else
+#include <pthread.h>
+#endif
+#if defined(__linux__)
+#include <fstream>
+#include <sched.h>
+#include <set>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+namespace waste {
+namespace {
+
+Error noSuchCpu(std::uint32_t cpu)
+{
+    return {ErrorCode::InvalidArgument, "cpus", "there is no CPU " + std::to_string(cpu) + " for this program"};
+}
+
+} // namespace
+
+std::uint32_t logicalCpuCount()
+{
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+#if defined(__linux__)
+
+std::uint32_t physicalCoreCount()
+{
+    // The kernel lists, for every CPU, the hardware threads that share its core: equal text, equal core.
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        return logicalCpuCount();
+    std::set<std::string> cores;
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed))
+            continue;
+        std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+        std::string siblings;
+        if (!std::getline(file, siblings))
+            return logicalCpuCount();
+        cores.insert(siblings);
+    }
+    return std::max(1U, static_cast<std::uint32_t>(cores.size()));
+}
+
+Status bindCurrentThread(std::span<const std::uint32_t> cpus)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const std::uint32_t cpu : cpus) {
+        if (cpu >= CPU_SETSIZE)
+            return noSuchCpu(cpu);
+        CPU_SET(cpu, &set);
+    }
+    if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0)
+        return noSuchCpu(cpus.empty() ? 0 : cpus.front());
+    return {};
+}
+
+void nameCurrentThread(std::string_view name)
+{
+    pthread_setname_np(pthread_self(), std::string(name.substr(0, 15)).c_str());
+}
+
+void lowerCurrentThreadPriority()
+{
+    // On Linux a "process" of setpriority is one thread. A refusal costs smoothness and nothing else.
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);
+}
+
+#elif defined(__APPLE__)
+
+std::uint32_t physicalCoreCount()
+{
+    std::uint32_t count = 0;
+    std::size_t size = sizeof(count);
+    return sysctlbyname("hw.physicalcpu", &count, &size, nullptr, 0) == 0 && count > 0 ? count : logicalCpuCount();
+}
+
+Status bindCurrentThread(std::span<const std::uint32_t>)
+{
+    return Error{ErrorCode::Unsupported, "cpus", "macOS does not let programs choose their CPUs"};
+}
+
+void nameCurrentThread(std::string_view name)
+{
+    pthread_setname_np(std::string(name).c_str());
+}
+
+void lowerCurrentThreadPriority()
+{
+    pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
+}
+
+#elif defined(_WIN32)
+
+std::uint32_t physicalCoreCount()
+{
+    DWORD bytes = 0;
+    GetLogicalProcessorInformationEx(RelationProcessorCore, nullptr, &bytes);
+    std::vector<std::byte> list(bytes);
+    auto* first = reinterpret_cast<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX*>(list.data());
+    if (bytes == 0 || !GetLogicalProcessorInformationEx(RelationProcessorCore, first, &bytes))
+        return logicalCpuCount();
+    std::uint32_t count = 0;
+    for (std::size_t at = 0; at < bytes; ++count)
+        at += reinterpret_cast<const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX*>(list.data() + at)->Size;
+    return std::max(1U, count);
+}
+
+Status bindCurrentThread(std::span<const std::uint32_t> cpus)
+{
+    // One processor group holds 64 CPUs, and a thread lives in one group.
+    GROUP_AFFINITY affinity = {};
+    for (const std::uint32_t cpu : cpus) {
+        const auto group = static_cast<WORD>(cpu / 64);
+        if (affinity.Mask != 0 && group != affinity.Group)
+            return Error{ErrorCode::Unsupported, "cpus", "the CPUs of one thread must lie in one processor group"};
+        affinity.Group = group;
+        affinity.Mask |= KAFFINITY{1} << (cpu % 64);
+    }
+    if (!SetThreadGroupAffinity(GetCurrentThread(), &affinity, nullptr))
+        return noSuchCpu(cpus.empty() ? 0 : cpus.front());
+    return {};
+}
+
+void nameCurrentThread(std::string_view name)
+{
+    SetThreadDescription(GetCurrentThread(), std::wstring(name.begin(), name.end()).c_str());
+}
+
+void lowerCurrentThreadPriority()
+{
+    SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL);
+}
+
+#endif
+
+} // namespace waste
