@@ -1,5 +1,6 @@
 #include "vision/vision_tower.h"
 
+#include "kernels/matrix_product.h"
 #include "vision/vision_math.h"
 
 #include <algorithm>
@@ -9,21 +10,20 @@
 namespace waste {
 namespace {
 
-constexpr std::uint32_t kRowTile = 16; // weight rows that are unpacked together
+constexpr std::uint32_t kRowGrain = 16; // weight rows of one piece of work
 constexpr std::uint32_t kQueryTile = 32; // patches whose scores are computed together
 
 } // namespace
 
 struct VisionTower::Buffers {
     std::span<float> x; // [patches][Dv], the residual stream; merged rows [positions][4Dv] lie in it in the end
-    std::span<float> normalised; // [patches][Dv]
+    std::span<float> normalised; // [patches][Dv]; then what is added to x
     std::span<float> qkv; // [patches][3Q]
     std::span<float> attended; // [patches][Q]
     std::span<float> mlp; // [patches][Fv]
     std::span<float> merged; // [positions][4Dv]
     std::span<float> scores; // [threads][kQueryTile][patches]
-    std::span<float> rows; // [threads][kRowTile][widest matrix]
-    std::size_t rowsPerThread = 0;
+    std::span<float> tiles; // [threads][kernels::kTileFloats]
 
     template<typename A>
     static Buffers carve(A& arena, const VisionConfig& config, std::uint32_t patchCount, std::uint32_t threadCount)
@@ -37,10 +37,7 @@ struct VisionTower::Buffers {
         buffers.mlp = arena.template take<float>(patches * config.mlpWidth);
         buffers.merged = arena.template take<float>(patches * config.hiddenSize);
         buffers.scores = arena.template take<float>(std::size_t{threadCount} * kQueryTile * patches);
-        const std::uint32_t widest =
-            std::max({config.hiddenSize, config.qkvSize, config.mlpWidth, config.mergedSize()});
-        buffers.rowsPerThread = std::size_t{kRowTile} * widest;
-        buffers.rows = arena.template take<float>(buffers.rowsPerThread * threadCount);
+        buffers.tiles = arena.template take<float>(threadCount * kernels::kTileFloats);
         return buffers;
     }
 };
@@ -90,7 +87,7 @@ void VisionTower::embed(std::span<const float> patches, const ImagePlan& plan, c
     kernel.columns = VisionConfig::kPatchFloats;
     kernel.rowBytes = std::uint64_t{kernel.columns} * sizeof(float);
     kernel.payload = reinterpret_cast<const std::byte*>(m_parts.weights.patchKernel.data());
-    multiply(kernel, patches.data(), buffers.x.data(), plan.patchCount(), true, buffers);
+    addProduct(kernel, patches.data(), buffers);
 }
 
 void VisionTower::attend(const VisionWeights::Block& block, const ImagePlan& plan, const PatchRotation& rotation,
@@ -102,7 +99,7 @@ void VisionTower::attend(const VisionWeights::Block& block, const ImagePlan& pla
     const std::size_t stride = std::size_t{3} * config.qkvSize;
     normalise(buffers.x.data(), block.attentionNorm, config.normEpsilon, buffers.normalised.data(), patches,
         config.hiddenSize);
-    multiply(block.qkv, buffers.normalised.data(), buffers.qkv.data(), patches, false, buffers);
+    multiply(block.qkv, buffers.normalised.data(), buffers.qkv.data(), patches, buffers);
 
     m_parts.pool.parallelFor(patches, 8, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
         for (std::uint32_t patch = begin; patch < end; ++patch) {
@@ -141,7 +138,7 @@ void VisionTower::attend(const VisionWeights::Block& block, const ImagePlan& pla
                     {scores, patches, 1, value, stride, out, config.qkvSize, count, patches, headDim});
             }
         });
-    multiply(block.output, buffers.attended.data(), buffers.x.data(), patches, true, buffers);
+    addProduct(block.output, buffers.attended.data(), buffers);
 }
 
 void VisionTower::feedForward(const VisionWeights::Block& block, const ImagePlan& plan, const Buffers& buffers) const
@@ -150,11 +147,11 @@ void VisionTower::feedForward(const VisionWeights::Block& block, const ImagePlan
     const std::uint32_t patches = plan.patchCount();
     normalise(
         buffers.x.data(), block.mlpNorm, config.normEpsilon, buffers.normalised.data(), patches, config.hiddenSize);
-    multiply(block.mlpUp, buffers.normalised.data(), buffers.mlp.data(), patches, false, buffers);
+    multiply(block.mlpUp, buffers.normalised.data(), buffers.mlp.data(), patches, buffers);
     m_parts.pool.parallelFor(patches, 4, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
         geluTanh(buffers.mlp.subspan(std::size_t{begin} * config.mlpWidth, std::size_t{end - begin} * config.mlpWidth));
     });
-    multiply(block.mlpDown, buffers.mlp.data(), buffers.x.data(), patches, true, buffers);
+    addProduct(block.mlpDown, buffers.mlp.data(), buffers);
 }
 
 std::vector<float> VisionTower::project(const ImagePlan& plan, const Buffers& buffers) const
@@ -175,10 +172,10 @@ std::vector<float> VisionTower::project(const ImagePlan& plan, const Buffers& bu
             }
         }
     }
-    multiply(m_parts.weights.projectorUp, buffers.merged.data(), buffers.x.data(), positions, false, buffers);
+    multiply(m_parts.weights.projectorUp, buffers.merged.data(), buffers.x.data(), positions, buffers);
     geluErf(buffers.x.first(positions * config.mergedSize()));
     std::vector<float> rows(positions * config.textHiddenSize);
-    multiply(m_parts.weights.projectorDown, buffers.x.data(), rows.data(), positions, false, buffers);
+    multiply(m_parts.weights.projectorDown, buffers.x.data(), rows.data(), positions, buffers);
     normalise(rows.data(), m_parts.weights.projectorNorm, config.projectorEpsilon, rows.data(), positions,
         config.textHiddenSize);
     return rows;
@@ -195,18 +192,21 @@ void VisionTower::normalise(
     }
 }
 
-// y[t] = W·x[t] for every row t, or added to it. Weight rows are unpacked once for all of them.
-void VisionTower::multiply(const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows,
-    bool accumulate, const Buffers& buffers) const
+// y[t] = W·x[t] for every row t.
+void VisionTower::multiply(
+    const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows, const Buffers& buffers) const
 {
-    m_parts.pool.parallelFor(matrix.rows, kRowTile, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-        float* unpacked = buffers.rows.data() + worker * buffers.rowsPerThread;
-        for (std::uint32_t row = begin; row < end; ++row)
-            m_parts.kernels.unpackRow(
-                matrix, row, 0, matrix.columns, unpacked + std::size_t{row - begin} * matrix.columns);
-        m_parts.kernels.multiplyTokens({unpacked, matrix.columns, end - begin, x, matrix.columns, rows, matrix.columns,
-            y + begin, matrix.rows, accumulate});
+    m_parts.pool.parallelFor(matrix.rows, kRowGrain, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+        kernels::multiply(m_parts.kernels, matrix, {x, matrix.columns, rows}, {y, matrix.rows}, begin, end,
+            buffers.tiles.data() + worker * kernels::kTileFloats);
     });
+}
+
+// x[t] += W·y[t] for every patch t.
+void VisionTower::addProduct(const kernels::MatrixView& matrix, const float* y, const Buffers& buffers) const
+{
+    multiply(matrix, y, buffers.normalised.data(), buffers.x.size() / m_parts.config.hiddenSize, buffers);
+    m_parts.kernels.addScaled(1, buffers.normalised.data(), buffers.x.data(), buffers.x.size());
 }
 
 } // namespace waste

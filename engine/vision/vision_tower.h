@@ -48,8 +48,9 @@ private:
     std::vector<float> project(const ImagePlan& plan, const Buffers& buffers) const;
     void normalise(
         const float* x, const float* weight, float epsilon, float* y, std::size_t rows, std::size_t width) const;
-    void multiply(const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows, bool accumulate,
-        const Buffers& buffers) const;
+    void multiply(
+        const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows, const Buffers& buffers) const;
+    void addProduct(const kernels::MatrixView& matrix, const float* y, const Buffers& buffers) const;
 
     Parts m_parts;
 };
