@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <ctime>
+#include <cstdio>
 #include <optional>
 
 namespace waste::state {
@@ -146,12 +146,16 @@ Result<Metadata> parseMetadata(std::string_view json, std::uint64_t position, st
 
 std::string currentUtcTime()
 {
-    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    std::tm parts{};
-    gmtime_r(&now, &parts);
+    using namespace std::chrono;
+    const auto now = floor<seconds>(system_clock::now());
+    const auto today = floor<days>(now);
+    const year_month_day date(today);
+    const hh_mm_ss time(now - today);
     char text[32];
-    const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {text, length};
+    const int length = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+        static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+    return {text, static_cast<std::size_t>(length)};
 }
 
 } // namespace waste::state
