@@ -75,10 +75,15 @@ struct Conversation {
 
     [[nodiscard]] const Message* find(std::string_view messageId) const;
     Message* find(std::string_view messageId);
+    struct BranchEntry {
+        const Message* message = nullptr;
+        std::size_t siblingIndex = 0; // counts from 0, oldest first
+        std::size_t siblingCount = 1; // messages with the same parent, this one among them
+    };
     // From the first message to the leaf.
-    [[nodiscard]] std::vector<const Message*> branch() const;
-    // Messages with the same parent, this one among them, oldest first.
-    [[nodiscard]] std::vector<const Message*> siblings(const Message& message) const;
+    [[nodiscard]] std::vector<BranchEntry> branch() const;
+    // The sibling `step` places after (or before) this one; null where there is none.
+    [[nodiscard]] const Message* sibling(const Message& message, int step) const;
     // The newest message below this one, following the newest child each time; itself if it has none.
     [[nodiscard]] const Message& newestBelow(const Message& message) const;
 };

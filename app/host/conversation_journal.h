@@ -11,6 +11,12 @@
 
 namespace waste::host {
 
+// The lock of a conversation's folder. Busy: another one writes, and the message says who.
+Result<HeldLock> lockConversation(const std::filesystem::path& folder, std::string_view writerName);
+
+// An answer that nobody is writing any more was interrupted.
+void markInterrupted(Conversation& conversation);
+
 // One conversation opened for writing. Holds its lock. One thread at a time.
 class ConversationJournal {
 public:
@@ -37,6 +43,7 @@ private:
     std::filesystem::path m_path;
     Conversation m_conversation;
     std::uint64_t m_lastSequence = 0;
+    std::uint64_t m_sizeAtLastCompaction = 0;
 };
 
 } // namespace waste::host

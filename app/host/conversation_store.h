@@ -1,6 +1,7 @@
 #pragma once
 
 #include "host/conversation.h"
+#include "host/conversation_index.h"
 #include "host/conversation_journal.h"
 #include "waste/result.h"
 
@@ -10,20 +11,6 @@
 #include <vector>
 
 namespace waste::host {
-
-// One line of the list of conversations.
-struct ConversationSummary {
-    std::string id;
-    std::string title;
-    std::string modelName;
-    std::string createdUtc;
-    std::string updatedUtc;
-    std::uint64_t messageCount = 0;
-    std::uint64_t lastAnswerTokens = 0;
-    MessageState lastState = MessageState::Done; // of the last message
-    bool pinned = false;
-    bool deleted = false;
-};
 
 struct PutAside {
     std::filesystem::path folder; // where it is now
@@ -59,9 +46,17 @@ public:
 
 private:
     ConversationStore(std::filesystem::path dataFolder, std::string_view writerName);
+    [[nodiscard]] std::filesystem::path conversationsFolder() const { return m_dataFolder / "conversations"; }
+    [[nodiscard]] std::filesystem::path quarantineFolder() const { return m_dataFolder / "quarantine"; }
+    [[nodiscard]] std::filesystem::path folderOf(std::string_view id) const { return conversationsFolder() / id; }
+    Status checkExists(std::string_view id) const;
+    Result<std::vector<ConversationSummary>> listWithDeleted();
+    void moveToQuarantine(const std::string& id, const std::string& why);
+    void removeLeftovers(const std::vector<ConversationSummary>& summaries) const;
 
     std::filesystem::path m_dataFolder;
     std::string m_writerName;
+    ConversationIndex m_index;
     std::vector<PutAside> m_putAside;
 };
 

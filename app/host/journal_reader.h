@@ -3,9 +3,10 @@
 #include "host/conversation.h"
 #include "waste/result.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
-#include <vector>
 
 namespace waste::host {
 
@@ -17,6 +18,7 @@ struct JournalContent {
     Conversation conversation;
     std::uint64_t goodBytes = 0; // up to here the file is whole; what follows was torn by a crash
     std::uint64_t lastSequence = 0;
+    std::string badLines; // the text of the lines that had to be skipped
 };
 
 // Reads a journal as far as it goes (spec: desktop 3.7, Reading). Error Corrupt: this folder has to be put

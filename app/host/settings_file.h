@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <string_view>
+#include <string>
 
 namespace waste::host {
 
@@ -17,8 +17,8 @@ public:
     static Result<SettingsFile> open(const std::filesystem::path& configurationFolder);
 
     // The value of the first file that has the key; null if none has it.
-    [[nodiscard]] nlohmann::json value(std::string_view key) const;
-    void set(std::string_view key, nlohmann::json value);
+    [[nodiscard]] nlohmann::json value(const std::string& key) const;
+    void set(const std::string& key, nlohmann::json value);
     Status save() const; // replaces desktop.json; keys of other versions are kept
 
 private:
