@@ -38,6 +38,11 @@ constexpr std::uint16_t halfFromFloat(float value)
     return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000U) >> 13));
 }
 
+constexpr bool isFiniteHalf(std::uint16_t half)
+{
+    return (half & 0x7C00U) != 0x7C00U;
+}
+
 constexpr float floatFromBfloat16(std::uint16_t value)
 {
     return std::bit_cast<float>(std::uint32_t{value} << 16);

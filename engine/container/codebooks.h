@@ -2,6 +2,7 @@
 
 #include "container/manifest.h"
 #include "container/verification.h"
+#include "platform/pages.h"
 #include "waste/result.h"
 
 #include <cstddef>
@@ -30,8 +31,7 @@ public:
 private:
     Codebooks() = default;
     std::uint64_t m_tableFloats = 0; // stages · 256 · vecDim
-    std::vector<float> m_storage;
-    std::size_t m_firstFloat = 0; // of the aligned part
+    Pages m_pages; // f32 [banks][3][stages][256][vecDim]
 };
 
 } // namespace waste

@@ -16,6 +16,7 @@ namespace waste {
 // Layouts of the `.waste` container, format version 0 (spec: container 3 to 7), for reader and writer alike.
 // Nothing here reads or writes files.
 
+inline constexpr std::int64_t kFormatVersion = 0;
 inline constexpr std::string_view kManifestFile = "manifest.json";
 inline constexpr std::string_view kTrunkFile = "trunk.bin";
 inline constexpr std::string_view kCodebooksFile = "codebooks.bin";

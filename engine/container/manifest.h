@@ -56,7 +56,6 @@ struct DesktopMetadata {
 // domains, every required tensor present in a usable shape and format, banks consistent with the record
 // geometry. Whether the files are long enough is for ContainerFiles to say.
 struct Manifest {
-    std::string architecture; // "kimi-k3"; descriptive
     ModelConfig config; // with the tensor prefix
     ExpertQuant expertQuant;
     ExpertGeometry geometry; // of every bank; empty without experts
@@ -65,23 +64,25 @@ struct Manifest {
     std::vector<TrunkEntry> trunk; // ascending by name
     DesktopMetadata desktop;
 
-    static constexpr std::uint64_t kBytesMax = 64ULL << 20;
+    static constexpr std::uint64_t kBytesMax = std::uint64_t{64} << 20;
     static constexpr std::uint32_t kDepthMax = 64;
+    // Longest strings that every reader of the format takes.
+    static constexpr std::size_t kTensorNameBytesMax = 127;
+    static constexpr std::size_t kFileNameBytesMax = 63;
+    static constexpr std::size_t kPrefixBytesMax = 63;
 
     // Errors: Corrupt, Unsupported; they name the member, tensor or layer.
     static Result<Manifest> parse(std::string_view text);
 
     [[nodiscard]] const TrunkEntry* find(std::string_view tensorName) const; // null: none
     [[nodiscard]] const BankEntry* bank(std::uint32_t layer) const; // null: not a MoE layer
-    // Codebooks that the banks refer to: the highest base plus a layer's share.
-    [[nodiscard]] std::uint64_t codebookCount() const;
 };
 
 // The other direction: what a writer states. `trunk` needs no layout and may come in any order.
 struct ManifestContent {
-    std::string architecture;
-    std::string tensorPrefix;
     const nlohmann::json& config; // of composeConfig()
+    std::string architecture; // ModelConfig::name()
+    std::string tensorPrefix;
     ExpertQuant expertQuant;
     std::optional<std::uint32_t> codebooksCrc32;
     const std::vector<BankEntry>& banks;
@@ -95,7 +96,8 @@ std::string composeManifest(const ManifestContent& content);
 
 // The manifest's `config` for a checkpoint's config.json (an object): the text model's configuration
 // verbatim with the rest of a wrapper under `_outer`, `num_experts` under its one name, and the four
-// booleans that some readers test by presence dropped where they are false (spec: container 2.2).
+// booleans that some readers test by presence dropped where they are false (spec: container 2.2). Read it
+// back with ModelConfig::Origin::Container.
 nlohmann::json composeConfig(const nlohmann::json& checkpointConfig);
 
 } // namespace waste

@@ -248,6 +248,11 @@ void readFacts(ConfigFields& fields, const Parts& parts, ModelConfig& config)
 
 } // namespace
 
+std::string_view ModelConfig::name() const
+{
+    return architecture == Architecture::KimiK3 ? "kimi-k3" : "kimi-linear";
+}
+
 std::uint32_t ModelConfig::kdaLayerCount() const
 {
     return static_cast<std::uint32_t>(std::count(kdaLayers.begin(), kdaLayers.end(), true));

@@ -67,6 +67,7 @@ struct ModelConfig {
     TokenId endOfTextId = -1; // −1: not stated
     TokenId mediaPlaceholderId = -1; // −1: none
 
+    [[nodiscard]] std::string_view name() const; // "kimi-linear", "kimi-k3"
     [[nodiscard]] bool isKda(std::uint32_t layer) const { return kdaLayers[layer]; }
     [[nodiscard]] bool isMoe(std::uint32_t layer) const { return expertCount > 0 && layer >= denseLayerCount; }
     [[nodiscard]] std::uint32_t expertInputWidth() const { return latentWidth != 0 ? latentWidth : hiddenSize; }

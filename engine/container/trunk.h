@@ -30,12 +30,17 @@ public:
     Result<kernels::MatrixView> load(
         const TrunkEntry& entry, std::span<std::byte> target, Verification verification) const;
 
-    // The same for a single row: how a quantised embedding table is used from disk.
+    // The check of Verification::Full alone, through a small buffer of an even size.
+    Status verify(const TrunkEntry& entry, std::span<std::byte> block) const;
+
+    // load() for a single row: how a quantised embedding table is used from disk.
     static std::uint64_t residentRowBytes(const TrunkEntry& entry);
     Result<kernels::MatrixView> loadRow(const TrunkEntry& entry, std::uint32_t row, std::span<std::byte> target) const;
 
 private:
     explicit Trunk(DirectFile file);
+    static kernels::MatrixView view(const TrunkEntry& entry, std::uint32_t rows, std::span<const std::byte> target);
+
     DirectFile m_file;
 };
 

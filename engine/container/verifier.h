@@ -12,30 +12,31 @@
 
 namespace waste {
 
-// One damaged place. `error` says what and why in words and as a reason.
+// One damaged place. `error` says what and why, in words and as a reason.
 struct Damage {
     std::string file;
-    std::string tensor; // of trunk.bin
-    std::optional<std::uint32_t> layer; // of a bank
-    std::optional<std::uint32_t> expert;
+    std::string tensor = {}; // of trunk.bin, else empty
+    std::optional<std::uint32_t> layer = {}; // of a bank
+    std::optional<std::uint32_t> expert = {};
     std::uint64_t offset = 0; // in the file
     Error error;
 };
 
 struct VerifyOptions {
-    Verification verification = Verification::Full; // Headers: the banks' record headers only
+    Verification verification = Verification::Full; // Headers: only the records' headers, nothing of the trunk
     std::optional<std::uint32_t> layer; // only this layer's bank
 };
 
 struct VerifyReport {
     std::uint64_t recordsChecked = 0;
-    std::uint64_t damageCount = 0;
+    std::uint64_t damageCount = 0; // places told to onDamage
     std::uint64_t bytesRead = 0;
 };
 
-// Reads a whole container and reports every damage found; a damaged record does not end the pass, a failing
-// disk is one damage per record. Progress stages: "trunk" and "experts", in bytes. Any thread.
-// Errors: Cancelled, InvalidArgument (no such MoE layer), Io (a file cannot be opened).
+// Reads an opened container through and tells every damage it finds: damage never ends the pass, and where a
+// disk fails every record that cannot be read is told. Progress stages are "trunk" and "experts", in
+// bytes of the whole work. Any thread. Errors: Cancelled, InvalidArgument (not a MoE layer),
+// OutOfMemory, and what opening a file returns.
 Result<VerifyReport> verifyContainer(const ContainerFiles& files, const VerifyOptions& options,
     const std::function<void(const Damage&)>& onDamage, const ProgressSink& progress, const CancelFlag& cancel);
 

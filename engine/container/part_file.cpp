@@ -1,0 +1,21 @@
+#include "container/part_file.h"
+
+#include "container/error_reasons.h"
+#include "platform/path_text.h"
+
+#include <string>
+#include <utility>
+
+namespace waste {
+
+Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_view name, DirectFile::Access access)
+{
+    const std::filesystem::path path = directory / pathFromText(name);
+    auto file = DirectFile::open(path, access);
+    if (!file && file.error().code == ErrorCode::NotFound)
+        return reason::corrupt(reason::kMissingFile,
+            textFromPath(path) + " is missing. Copy the container again, or convert the model again.");
+    return file;
+}
+
+} // namespace waste

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "platform/direct_file.h"
+#include "waste/result.h"
+
+#include <filesystem>
+#include <string_view>
+
+namespace waste {
+
+// Opens one of the files that a container consists of. That it is missing is damage (Corrupt, reason
+// missing_file), not a name typed wrong. Other errors: Io.
+Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_view name, DirectFile::Access access);
+
+} // namespace waste

@@ -1,0 +1,160 @@
+#include "container/trunk.h"
+
+#include "base/checked.h"
+#include "base/crc32.h"
+#include "base/half.h"
+#include "base/little_endian.h"
+#include "container/error_reasons.h"
+#include "container/part_file.h"
+#include "container/tensor_inventory.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+namespace waste {
+
+namespace {
+
+std::uint64_t aligned(std::uint64_t bytes)
+{
+    return roundUp<std::uint64_t>(bytes, Trunk::kAlignment);
+}
+
+// What can be said of a tensor's bytes once all of them have passed by, in any number of pieces.
+class TensorCheck {
+public:
+    void addPayload(std::span<const std::byte> bytes) { m_crc = crc32(bytes, m_crc); }
+    void addScales(std::span<const std::byte> halves) // after the payload
+    {
+        m_crc = crc32(halves, m_crc);
+        for (std::size_t offset = 0; offset < halves.size(); offset += sizeof(std::uint16_t))
+            m_scalesFinite = m_scalesFinite && isFiniteHalf(loadLittle<std::uint16_t>(halves, offset));
+    }
+    [[nodiscard]] Status result(const TrunkEntry& entry) const
+    {
+        const std::string place = std::string(kTrunkFile) + ": tensor " + entry.name;
+        if (entry.crc32 && m_crc != *entry.crc32)
+            return reason::corrupt(
+                reason::kChecksum, place + ": checksum mismatch. Copy the file again, or convert the model again.");
+        if (!m_scalesFinite)
+            return reason::corrupt(reason::kScale, place + ": a scale is not a finite number.");
+        return {};
+    }
+
+private:
+    std::uint32_t m_crc = 0;
+    bool m_scalesFinite = true;
+};
+
+} // namespace
+
+Result<Trunk> Trunk::open(const std::filesystem::path& directory)
+{
+    // Tensors of a foreign trunk start at any byte, which a direct read could not reach.
+    WASTE_TRY(DirectFile file, openPart(directory, kTrunkFile, DirectFile::Access::Buffered));
+    return Trunk(std::move(file));
+}
+
+Trunk::Trunk(DirectFile file)
+    : m_file(std::move(file))
+{
+}
+
+std::uint64_t Trunk::residentBytes(const TrunkEntry& entry)
+{
+    return aligned(entry.layout.payloadBytes) + aligned(entry.layout.scaleBytes);
+}
+
+Result<kernels::MatrixView> Trunk::load(
+    const TrunkEntry& entry, std::span<std::byte> target, Verification verification) const
+{
+    assert(entry.format);
+    assert(target.size() == residentBytes(entry));
+    const TrunkLayout& layout = entry.layout;
+    const auto payload = target.first(layout.payloadBytes);
+    const auto scales = target.subspan(aligned(layout.payloadBytes), layout.scaleBytes);
+    WASTE_TRY_STATUS(m_file.readExactly(entry.offset, payload));
+    WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset, scales));
+    if (verification == Verification::Full) {
+        TensorCheck check;
+        check.addPayload(payload);
+        check.addScales(scales);
+        WASTE_TRY_STATUS(check.result(entry));
+    }
+    return view(entry, layout.rows, target);
+}
+
+Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
+{
+    assert(entry.format);
+    assert(!block.empty() && block.size() % sizeof(std::uint16_t) == 0);
+    TensorCheck check;
+    const auto pass = [&](std::uint64_t offset, std::uint64_t bytes, auto add) -> Status {
+        for (std::uint64_t done = 0; done < bytes; done += block.size()) {
+            const auto part = block.first(std::min<std::uint64_t>(block.size(), bytes - done));
+            WASTE_TRY_STATUS(m_file.readExactly(offset + done, part));
+            (check.*add)(part);
+        }
+        return {};
+    };
+    WASTE_TRY_STATUS(pass(entry.offset, entry.layout.payloadBytes, &TensorCheck::addPayload));
+    WASTE_TRY_STATUS(pass(entry.scaleOffset, entry.layout.scaleBytes, &TensorCheck::addScales));
+    return check.result(entry);
+}
+
+std::uint64_t Trunk::residentRowBytes(const TrunkEntry& entry)
+{
+    return aligned(entry.layout.rowBytes) + aligned(entry.layout.scaleRowBytes());
+}
+
+Result<kernels::MatrixView> Trunk::loadRow(
+    const TrunkEntry& entry, std::uint32_t row, std::span<std::byte> target) const
+{
+    assert(entry.format);
+    assert(row < entry.layout.rows);
+    assert(target.size() == residentRowBytes(entry));
+    const TrunkLayout& layout = entry.layout;
+    const auto payload = target.first(layout.rowBytes);
+    const auto scales = target.subspan(aligned(layout.rowBytes), layout.scaleRowBytes());
+    WASTE_TRY_STATUS(m_file.readExactly(entry.offset + row * layout.rowBytes, payload));
+    WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset + row * layout.scaleRowBytes(), scales));
+    return view(entry, 1, target);
+}
+
+// The matrix of `rows` rows that lies in `target`: payload, then scales, each from an aligned place on.
+kernels::MatrixView Trunk::view(const TrunkEntry& entry, std::uint32_t rows, std::span<const std::byte> target)
+{
+    assert(reinterpret_cast<std::uintptr_t>(target.data()) % kAlignment == 0);
+    kernels::MatrixView matrix;
+    matrix.format = *entry.format;
+    matrix.rows = rows;
+    matrix.columns = entry.layout.columns;
+    matrix.rowBytes = entry.layout.rowBytes;
+    matrix.payload = target.data();
+    if (*entry.format != kernels::WeightFormat::F32) {
+        matrix.group = entry.group;
+        matrix.scales = reinterpret_cast<const std::uint16_t*>(target.data() + aligned(rows * entry.layout.rowBytes));
+    }
+    return matrix;
+}
+
+bool isEmbeddingOnDisk(const Manifest& manifest)
+{
+    const TrunkEntry* entry = manifest.find(embeddingName(manifest.config));
+    return entry != nullptr && entry->format != kernels::WeightFormat::F32;
+}
+
+std::uint64_t residentTrunkBytes(const Manifest& manifest)
+{
+    std::uint64_t bytes = 0;
+    for (const TensorSpec& spec : requiredTensors(manifest.config))
+        if (const TrunkEntry* entry = manifest.find(spec.name))
+            bytes += Trunk::residentBytes(*entry);
+    if (isEmbeddingOnDisk(manifest))
+        bytes -= Trunk::residentBytes(*manifest.find(embeddingName(manifest.config)));
+    return bytes;
+}
+
+} // namespace waste

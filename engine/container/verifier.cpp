@@ -1,0 +1,149 @@
+#include "container/verifier.h"
+
+#include "container/bank_reader.h"
+#include "container/codebooks.h"
+#include "container/trunk.h"
+#include "platform/pages.h"
+
+#include <utility>
+#include <vector>
+
+namespace waste {
+
+namespace {
+
+// One pass over a container. Reads through the same functions as the engine, so that it cannot approve what
+// the engine would refuse.
+class Pass {
+public:
+    Pass(const ContainerFiles& files, const VerifyOptions& options, const std::function<void(const Damage&)>& onDamage,
+        const ProgressSink& progress, const CancelFlag& cancel)
+        : m_files(files)
+        , m_options(options)
+        , m_onDamage(onDamage)
+        , m_progress(progress)
+        , m_cancel(cancel)
+    {
+    }
+
+    Result<VerifyReport> run()
+    {
+        const Manifest& manifest = m_files.manifest;
+        if (m_options.layer && manifest.bank(*m_options.layer) == nullptr)
+            return Error{ErrorCode::InvalidArgument, "layer",
+                "layer " + std::to_string(*m_options.layer) + " has no experts in this container."};
+        const bool withTrunk = m_options.verification == Verification::Full && !m_options.layer;
+        m_totalBytes = plannedBytes(withTrunk);
+        WASTE_TRY(const Codebooks codebooks, verifyCodebooks(withTrunk));
+        if (withTrunk)
+            WASTE_TRY_STATUS(verifyTrunk());
+        for (std::size_t bank = 0; bank < manifest.banks.size(); ++bank)
+            if (!m_options.layer || *m_options.layer == manifest.banks[bank].layer)
+                WASTE_TRY_STATUS(verifyBank(bank, codebooks));
+        if (m_progress)
+            m_progress({"experts", m_report.bytesRead, m_totalBytes});
+        return m_report;
+    }
+
+private:
+    static constexpr std::size_t kBlockBytes = 1 << 20;
+
+    std::uint64_t plannedBytes(bool withTrunk) const
+    {
+        std::uint64_t bytes = 0;
+        if (withTrunk)
+            for (const TrunkEntry& entry : m_files.manifest.trunk)
+                bytes += entry.layout.bytes();
+        for (const BankEntry& bank : m_files.manifest.banks)
+            if (!m_options.layer || *m_options.layer == bank.layer)
+                bytes += bank.bytes;
+        return bytes;
+    }
+
+    // The codebooks' content has been checked when the container was opened; what remains is the checksum.
+    Result<Codebooks> verifyCodebooks(bool withChecksum)
+    {
+        std::vector<std::string> warnings;
+        if (withChecksum) {
+            auto checked = Codebooks::load(m_files.directory, m_files.manifest, Verification::Full, warnings);
+            if (checked || checked.error().code != ErrorCode::Corrupt)
+                return checked;
+            tell({.file = std::string(kCodebooksFile), .error = checked.error()});
+        }
+        return Codebooks::load(m_files.directory, m_files.manifest, Verification::Headers, warnings);
+    }
+
+    Status verifyTrunk()
+    {
+        WASTE_TRY(const Trunk trunk, Trunk::open(m_files.directory));
+        std::vector<std::byte> block(kBlockBytes);
+        for (const TrunkEntry& entry : m_files.manifest.trunk) {
+            if (!entry.format)
+                continue;
+            WASTE_TRY_STATUS(advance("trunk", entry.layout.bytes()));
+            if (Status status = trunk.verify(entry, block); !status)
+                tell({.file = std::string(kTrunkFile),
+                    .tensor = entry.name,
+                    .offset = entry.offset,
+                    .error = std::move(status.error())});
+        }
+        return {};
+    }
+
+    Status verifyBank(std::size_t bankIndex, const Codebooks& codebooks)
+    {
+        const BankEntry& bank = m_files.manifest.banks[bankIndex];
+        // Direct reads, so that a terabyte that nobody will read again does not evict what others use.
+        WASTE_TRY(const BankReader reader,
+            BankReader::open(m_files.directory, m_files.manifest, bankIndex, codebooks, /*direct=*/true));
+        WASTE_TRY(const Pages pages, Pages::allocate(reader.strideBytes(), "verification"));
+        for (std::uint32_t expert = 0; expert < bank.expertCount; ++expert) {
+            WASTE_TRY_STATUS(advance("experts", reader.strideBytes()));
+            const auto id = static_cast<std::uint16_t>(expert);
+            const auto record = pages.bytes().first(reader.strideBytes());
+            if (Status status = reader.readRecord(id, record, m_options.verification); !status)
+                tell({.file = bank.file,
+                    .layer = bank.layer,
+                    .expert = expert,
+                    .offset = reader.recordOffset(id),
+                    .error = std::move(status.error())});
+            ++m_report.recordsChecked;
+        }
+        return {};
+    }
+
+    // Counts the next piece before it is read.
+    Status advance(std::string_view stage, std::uint64_t bytes)
+    {
+        if (m_cancel.isCancelled())
+            return Error{ErrorCode::Cancelled, "", "The verification was cancelled."};
+        if (m_progress)
+            m_progress({stage, m_report.bytesRead, m_totalBytes});
+        m_report.bytesRead += bytes;
+        return {};
+    }
+
+    void tell(const Damage& damage)
+    {
+        ++m_report.damageCount;
+        m_onDamage(damage);
+    }
+
+    const ContainerFiles& m_files;
+    const VerifyOptions& m_options;
+    const std::function<void(const Damage&)>& m_onDamage;
+    const ProgressSink& m_progress;
+    const CancelFlag& m_cancel;
+    std::uint64_t m_totalBytes = 0;
+    VerifyReport m_report;
+};
+
+} // namespace
+
+Result<VerifyReport> verifyContainer(const ContainerFiles& files, const VerifyOptions& options,
+    const std::function<void(const Damage&)>& onDamage, const ProgressSink& progress, const CancelFlag& cancel)
+{
+    return Pass(files, options, onDamage, progress, cancel).run();
+}
+
+} // namespace waste
