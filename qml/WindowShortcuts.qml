@@ -1,0 +1,72 @@
+import QtQuick
+
+import Waste.App
+import Waste.Ui
+
+// Keys that work anywhere in the window.
+Item {
+    id: root
+
+    required property ChatPage chatPage
+    signal pageChosen(page: int)
+
+    function zoomBy(step: real): void {
+        App.settings.zoom = Math.max(0.8, Math.min(2, Math.round((App.settings.zoom + step) * 10) / 10));
+    }
+
+    Shortcut {
+        sequences: [StandardKey.New]
+        onActivated: {
+            root.pageChosen(Main.Chat);
+            App.chat.newChat();
+            root.chatPage.focusComposer();
+        }
+    }
+    Shortcut {
+        sequence: "Ctrl+K"
+        onActivated: {
+            root.pageChosen(Main.Chat);
+            root.chatPage.focusSearch();
+        }
+    }
+    Shortcut {
+        sequence: "Ctrl+L"
+        onActivated: {
+            root.pageChosen(Main.Chat);
+            root.chatPage.focusComposer();
+        }
+    }
+    Shortcut {
+        sequence: "Ctrl+R"
+        enabled: App.chat.canRetry
+        onActivated: App.chat.tryAgain()
+    }
+    Shortcut {
+        sequence: "Ctrl+Shift+C"
+        onActivated: root.chatPage.copyLastAnswer()
+    }
+    Shortcut {
+        sequence: "F6"
+        onActivated: root.chatPage.focusNextPane()
+    }
+    Shortcut {
+        sequence: "Ctrl+1"
+        onActivated: root.pageChosen(Main.Chat)
+    }
+    Shortcut {
+        sequences: [StandardKey.Preferences, "Ctrl+,"]
+        onActivated: root.pageChosen(Main.Settings)
+    }
+    Shortcut {
+        sequences: [StandardKey.ZoomIn, "Ctrl+="]
+        onActivated: root.zoomBy(0.1)
+    }
+    Shortcut {
+        sequences: [StandardKey.ZoomOut]
+        onActivated: root.zoomBy(-0.1)
+    }
+    Shortcut {
+        sequence: "Ctrl+0"
+        onActivated: App.settings.zoom = 1
+    }
+}

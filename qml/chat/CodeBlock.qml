@@ -1,0 +1,101 @@
+import QtQuick
+import QtQuick.Templates as T
+
+import Waste.App
+import Waste.Ui
+
+// Code as it was written: its own panel, exact bytes on the clipboard, scrolls sideways or wraps.
+Rectangle {
+    id: root
+
+    required property string language
+    required property string code
+    required property bool closed // false while the model is still writing it
+    property bool wrapped: false
+    property bool copied: false
+
+    implicitHeight: head.height + scroll.height + Theme.hairline
+    radius: Theme.radius
+    color: Theme.sunken
+    border.width: Theme.hairline
+    border.color: Theme.highContrast ? Theme.lineStrong : Theme.line
+
+    Item {
+        id: head
+        width: parent.width
+        height: Theme.u(34)
+        UiText {
+            x: Theme.u(13)
+            height: parent.height
+            text: root.language.length > 0 ? root.language : qsTr("Text")
+            font: Theme.label
+            color: Theme.text2
+        }
+        Row {
+            anchors { right: parent.right; rightMargin: Theme.u(6); verticalCenter: parent.verticalCenter }
+            spacing: Theme.u(2)
+            IconButton {
+                name: root.wrapped ? qsTr("Do not wrap lines") : qsTr("Wrap lines")
+                iconName: "wrap"
+                on: root.wrapped
+                onClicked: root.wrapped = !root.wrapped
+            }
+            UiButton {
+                kind: UiButton.Quiet
+                compact: true
+                iconName: root.copied ? "check" : "copy"
+                text: root.copied ? qsTr("Copied") : qsTr("Copy")
+                enabled: root.closed // half a block is not worth pasting anywhere
+                reason: qsTr("The block is not finished yet")
+                onClicked: {
+                    App.copy(root.code);
+                    root.copied = true;
+                    rest.restart();
+                }
+            }
+        }
+        Rectangle {
+            anchors.bottom: parent.bottom
+            width: parent.width
+            height: Theme.hairline
+            color: Theme.highContrast ? Theme.lineStrong : Theme.line
+        }
+        Timer {
+            id: rest
+            interval: 2000
+            onTriggered: root.copied = false
+        }
+    }
+    Flickable {
+        id: scroll
+        anchors.top: head.bottom
+        width: parent.width
+        height: words.implicitHeight
+        contentWidth: root.wrapped ? width : Math.max(width, words.implicitWidth)
+        contentHeight: height
+        flickableDirection: Flickable.HorizontalFlick
+        boundsBehavior: Flickable.StopAtBounds
+        clip: true
+        T.ScrollBar.horizontal: UiScrollBar {}
+
+        TextEdit {
+            id: words
+            width: root.wrapped ? scroll.width : Math.max(scroll.width, implicitWidth)
+            padding: Theme.u(13)
+            text: root.code
+            textFormat: TextEdit.PlainText // model text is never interpreted as markup
+            font: Theme.code
+            color: Theme.text
+            wrapMode: root.wrapped ? TextEdit.WrapAtWordBoundaryOrAnywhere : TextEdit.NoWrap
+            readOnly: true
+            selectByMouse: true
+            selectionColor: Theme.accent
+            selectedTextColor: Theme.accentInk
+            horizontalAlignment: TextEdit.AlignLeft
+            LayoutMirroring.enabled: false
+            Accessible.role: Accessible.StaticText
+            Accessible.readOnly: true
+            Accessible.name: qsTr("Code in %1").arg(root.language)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import QtQuick
+import QtQuick.Templates as T
+
+import Waste.App
+import Waste.Ui
+
+// Where a message is written. Enter sends (or Ctrl+Enter, by settings); the draft survives everything.
+FocusScope {
+    id: root
+
+    readonly property int linesMax: Theme.u(480) > Window.height - Theme.u(40) ? 3 : 8
+    property real firstEscape: 0 // when Esc was pressed last; a stop is expensive and asks twice
+
+    function focusText(): void {
+        field.forceActiveFocus(Qt.ShortcutFocusReason);
+    }
+    function send(): void {
+        if (App.chat.canSend)
+            App.chat.send();
+    }
+    function handleKey(event: KeyEvent): void {
+        const enter = event.key === Qt.Key_Return || event.key === Qt.Key_Enter;
+        const control = (event.modifiers & Qt.ControlModifier) !== 0;
+        const shift = (event.modifiers & Qt.ShiftModifier) !== 0;
+        if (enter && !shift && (control || App.settings.enterSends)) {
+            root.send();
+            event.accepted = true;
+        } else if (event.key === Qt.Key_Escape && App.chat.canStop) {
+            const now = Date.now();
+            if (now - root.firstEscape < 2000)
+                App.chat.stop();
+            root.firstEscape = now;
+            event.accepted = true;
+        }
+    }
+
+    implicitHeight: scroll.height + bar.height
+
+    Rectangle {
+        anchors.fill: parent
+        radius: Theme.radiusLarge
+        color: Theme.surface
+        border.width: field.activeFocus ? 2 : Theme.hairline
+        border.color: field.activeFocus ? Theme.accent : Theme.lineStrong
+    }
+    Flickable {
+        id: scroll
+        width: parent.width
+        height: Math.min(field.implicitHeight, root.linesMax * Theme.readingLine + Theme.u(24))
+        contentHeight: field.implicitHeight
+        boundsBehavior: Flickable.StopAtBounds
+        clip: true
+        T.ScrollBar.vertical: UiScrollBar {}
+        T.TextArea.flickable: T.TextArea {
+            id: field
+            objectName: "composerText"
+            focus: true
+            leftPadding: Theme.u(16)
+            rightPadding: Theme.u(16)
+            topPadding: Theme.u(13)
+            bottomPadding: Theme.u(6)
+            implicitHeight: Math.max(Theme.readingLine, contentHeight) + topPadding + bottomPadding
+            wrapMode: TextEdit.Wrap
+            textFormat: TextEdit.PlainText
+            font: Theme.reading
+            color: Theme.text
+            selectionColor: Theme.accent
+            selectedTextColor: Theme.accentInk
+            selectByMouse: true
+            text: App.chat.draft
+            onTextChanged: App.chat.draft = text
+            KeyNavigation.priority: KeyNavigation.BeforeItem
+            KeyNavigation.tab: thinking
+            Keys.onPressed: event => root.handleKey(event)
+            Accessible.name: qsTr("Message")
+            Accessible.multiLine: true
+
+            UiText {
+                anchors { left: parent.left; right: parent.right; top: parent.top }
+                anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: field.topPadding }
+                visible: field.length === 0 && field.preeditText.length === 0
+                text: App.chat.readOnlyReason.length > 0 ? App.chat.readOnlyReason : qsTr("Write a message")
+                font: Theme.reading
+                color: Theme.text3
+                Accessible.ignored: true
+            }
+        }
+    }
+    Item {
+        id: bar
+        anchors.bottom: parent.bottom
+        width: parent.width
+        height: Theme.u(48)
+
+        EffortButton {
+            id: thinking
+            anchors { left: parent.left; leftMargin: Theme.u(8); verticalCenter: parent.verticalCenter }
+        }
+        UiText {
+            anchors { left: thinking.right; right: sendButton.left; leftMargin: Theme.gap; rightMargin: Theme.gap }
+            height: parent.height
+            visible: App.chat.saveError.length > 0
+            text: App.chat.saveError
+            font: Theme.label
+            color: Theme.danger
+            Accessible.role: Accessible.AlertMessage
+            Accessible.name: text
+        }
+        UiButton {
+            id: sendButton
+            objectName: "sendButton"
+            anchors { right: parent.right; rightMargin: Theme.u(8); verticalCenter: parent.verticalCenter }
+            kind: UiButton.Primary
+            iconName: App.chat.canStop ? "queue" : "send"
+            text: App.chat.canStop ? qsTr("Queue") : qsTr("Send")
+            enabled: App.chat.canSend
+            reason: App.chat.sendDisabledReason
+            onClicked: {
+                root.send();
+                root.focusText();
+            }
+        }
+    }
+}

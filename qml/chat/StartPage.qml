@@ -1,0 +1,85 @@
+import QtQuick
+import QtQuick.Templates as T
+
+import Waste.App
+import Waste.Ui
+
+// What a new conversation shows before its first message: whether the model is ready, and samples.
+T.ScrollView {
+    id: root
+
+    readonly property real columnWidth: Math.min(Theme.measure, root.width - 2 * Theme.gapLarge)
+
+    contentWidth: root.width
+    contentHeight: column.implicitHeight + 2 * Theme.gapHuge
+    T.ScrollBar.vertical: UiScrollBar {
+        parent: root
+        x: root.width - width
+        height: root.height
+    }
+
+    Item {
+        width: root.width
+        height: Math.max(root.height, column.implicitHeight + 2 * Theme.gapHuge)
+
+        Column {
+            id: column
+            x: (parent.width - width) / 2
+            y: Math.max(Theme.gapHuge, Math.min(Theme.u(76), (root.height - implicitHeight) / 2))
+            width: root.columnWidth
+
+            Image {
+                width: Theme.u(52)
+                height: width
+                source: "qrc:/icons/app-icon.svg"
+                sourceSize: Qt.size(width, height)
+                Accessible.ignored: true
+            }
+            Item {
+                width: 1
+                height: Theme.u(20)
+            }
+            UiText {
+                width: parent.width
+                text: App.chat.modelReady ? qsTr("%1 is ready").arg(App.chat.modelName) : App.status.label
+                font: Theme.display
+                wrapMode: Text.Wrap
+                Accessible.role: Accessible.Heading
+            }
+            Item {
+                width: 1
+                height: Theme.gap
+            }
+            UiText {
+                width: parent.width
+                visible: App.chat.builtInModel
+                text: qsTr("It is built in, small, and answers at once. It is a demonstration: it knows countries, elements, words and small sums, and is often wrong about anything else. Everything stays on this computer.")
+                font: Theme.reading
+                color: Theme.text2
+                wrapMode: Text.Wrap
+                lineHeight: 1.3
+                elide: Text.ElideNone
+            }
+            Item {
+                width: 1
+                height: Theme.u(20)
+            }
+            Grid {
+                id: samples
+                width: parent.width
+                spacing: Theme.gap
+                columns: width >= Theme.u(600) ? 3 : 1
+                Repeater {
+                    model: App.chat.samples
+                    delegate: SampleCard {
+                        required property string modelData
+                        width: (samples.width - (samples.columns - 1) * samples.spacing) / samples.columns
+                        text: modelData
+                        enabled: App.chat.modelReady
+                        onClicked: App.chat.ask(modelData)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import QtQuick
+
+import Waste.App
+import Waste.Ui
+
+// One line between transcript and composer: the state in words, then what is measured, then what can be done.
+Item {
+    id: root
+
+    readonly property bool failed: App.status.state === StatusModel.Failed
+    readonly property bool warn: App.status.state === StatusModel.Interrupted || root.failed
+    readonly property color ink: root.failed ? Theme.danger : root.warn ? Theme.warn : Theme.accentText
+    readonly property string iconName: {
+        switch (App.status.state) {
+        case StatusModel.NoModel:
+            return "models";
+        case StatusModel.Opening:
+            return "clock";
+        case StatusModel.Ready:
+            return "check-circle";
+        case StatusModel.Queued:
+            return "queue";
+        case StatusModel.Thinking:
+            return "thinking";
+        case StatusModel.Stopping:
+        case StatusModel.Stopped:
+            return "stop";
+        case StatusModel.Interrupted:
+            return "pause";
+        case StatusModel.Failed:
+            return "error";
+        default:
+            return "activity";
+        }
+    }
+
+    implicitHeight: Theme.u(40)
+    activeFocusOnTab: true
+    Accessible.role: Accessible.StatusBar
+    Accessible.name: App.status.announcement
+
+    Rectangle {
+        visible: App.status.part >= 0
+        width: parent.width
+        height: Theme.u(2)
+        radius: 1
+        color: Theme.line
+        Rectangle {
+            width: parent.width * Math.max(0, App.status.part)
+            height: parent.height
+            radius: 1
+            color: Theme.accent
+        }
+    }
+    Icon {
+        id: mark
+        anchors.left: parent.left
+        anchors.leftMargin: Theme.u(2)
+        anchors.verticalCenter: parent.verticalCenter
+        name: root.iconName
+        size: Theme.u(17)
+        color: root.ink
+    }
+    Row {
+        id: words
+        anchors.left: mark.right
+        anchors.leftMargin: Theme.u(9)
+        height: parent.height
+        spacing: Theme.u(14)
+        UiText {
+            height: parent.height
+            text: App.status.label
+            font: Theme.face(13, Font.DemiBold)
+            color: root.warn ? root.ink : Theme.text
+        }
+        Repeater {
+            model: App.status.figures.length
+            delegate: Row {
+                id: figure
+                required property int index
+                visible: index < (root.width > Theme.u(520) ? 4 : root.width > Theme.u(400) ? 2 : 1)
+                height: words.height
+                spacing: Theme.u(5)
+                UiText {
+                    height: parent.height
+                    text: App.status.figures[figure.index].value
+                    font: Theme.figure
+                }
+                UiText {
+                    height: parent.height
+                    text: App.status.figures[figure.index].unit
+                    font: Theme.label
+                    color: Theme.text2
+                }
+            }
+        }
+    }
+    UiText {
+        anchors.left: words.right
+        anchors.leftMargin: Theme.u(16)
+        anchors.right: row.width > 0 ? row.left : parent.right
+        anchors.rightMargin: row.width > 0 ? Theme.u(12) : 0
+        height: parent.height
+        text: App.status.note
+        font: Theme.label
+        color: Theme.text3
+        horizontalAlignment: Text.AlignRight
+    }
+    Row {
+        id: row
+        anchors.right: parent.right
+        anchors.verticalCenter: parent.verticalCenter
+        spacing: Theme.gapSmall
+        UiButton {
+            objectName: "stopButton"
+            visible: App.status.canStop
+            compact: true
+            iconName: "stop"
+            text: qsTr("Stop")
+            note: qsTr("Esc Esc")
+            onClicked: App.chat.stop()
+        }
+        UiButton {
+            visible: App.status.canRetry
+            compact: true
+            kind: UiButton.Quiet
+            iconName: "retry"
+            text: qsTr("Try again")
+            onClicked: App.chat.tryAgain()
+        }
+        UiButton {
+            visible: App.status.canContinue
+            compact: true
+            iconName: "play"
+            text: qsTr("Continue")
+            onClicked: App.chat.continueAnswer()
+        }
+    }
+    FocusRing {
+        visible: root.activeFocus
+    }
+}

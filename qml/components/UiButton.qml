@@ -1,0 +1,95 @@
+import QtQuick
+import QtQuick.Templates as T
+
+import Waste.Ui
+
+// The one button. Primary at most once a view; Quiet for what is seldom needed; Danger names the object and the GB.
+T.Button {
+    id: root
+
+    enum Kind { Secondary, Primary, Quiet, Danger }
+
+    property int kind: UiButton.Secondary
+    property bool compact: false
+    property string iconName: ""
+    property string iconAfter: ""
+    property string note: "" // a price or a key, quieter than the label
+    property string reason: "" // why it is disabled
+
+    readonly property bool filled: kind === UiButton.Primary
+    readonly property bool framed: kind === UiButton.Secondary || kind === UiButton.Danger
+    readonly property bool lit: (hovered || down) && enabled
+    readonly property color ink: !enabled ? Theme.text3
+        : filled ? Theme.accentInk
+        : kind === UiButton.Danger ? Theme.danger
+        : kind === UiButton.Quiet ? Theme.text2 : Theme.text
+    readonly property color fill: !enabled ? (kind === UiButton.Quiet ? "transparent" : Theme.sunken)
+        : filled ? (lit ? Theme.accentHover : Theme.accent)
+        : lit ? (kind === UiButton.Danger ? Theme.dangerSoft : Theme.hover)
+        : framed ? Theme.surface : "transparent"
+
+    implicitHeight: compact ? Theme.controlSmall : Theme.control
+    implicitWidth: Math.ceil(implicitContentWidth) + leftPadding + rightPadding
+    leftPadding: compact ? Theme.u(9) : Theme.u(13)
+    rightPadding: leftPadding
+    spacing: Theme.u(7)
+    focusPolicy: Qt.StrongFocus
+    hoverEnabled: true
+    Accessible.name: text
+    Accessible.description: enabled ? note : reason
+    UiToolTip {
+        text: root.reason
+        visible: !root.enabled && root.reason.length > 0 && hover.hovered
+    }
+    HoverHandler {
+        id: hover
+    }
+
+    contentItem: Item {
+        implicitWidth: line.implicitWidth
+        implicitHeight: line.implicitHeight
+        Row {
+            id: line
+            anchors.centerIn: parent
+            spacing: root.spacing
+            Icon {
+                anchors.verticalCenter: parent.verticalCenter
+                visible: root.iconName.length > 0
+                name: root.iconName
+                size: root.compact ? Theme.iconSmall : Theme.u(16)
+                color: root.ink
+            }
+            UiText {
+                anchors.verticalCenter: parent.verticalCenter
+                visible: root.text.length > 0
+                text: root.text
+                color: root.ink
+                font: root.compact ? Theme.face(12.5, Font.Medium) : Theme.face(13.5, Font.Medium)
+            }
+            UiText {
+                anchors.verticalCenter: parent.verticalCenter
+                visible: root.note.length > 0
+                text: root.note
+                color: root.ink
+                font: Theme.caption
+            }
+            Icon {
+                anchors.verticalCenter: parent.verticalCenter
+                visible: root.iconAfter.length > 0
+                name: root.iconAfter
+                size: Theme.iconSmall
+                color: root.ink
+            }
+        }
+    }
+
+    background: Rectangle {
+        radius: Theme.radius
+        color: root.fill
+        border.width: root.framed ? Theme.hairline : 0
+        border.color: !root.enabled ? Theme.line : root.kind === UiButton.Danger ? Theme.danger : Theme.lineStrong
+        FocusRing {
+            visible: root.visualFocus
+        }
+    }
+}
