@@ -33,6 +33,9 @@ private:
         float logit;
         double weight; // exp((logit − largest) / temperature)
     };
+    void fillCandidates(std::span<const float> logits, float largest);
+    double truncate();
+    [[nodiscard]] TokenId pick(double target) const;
     double nextUniform(); // in [0, 1)
 
     SamplingOptions m_options;
