@@ -1,0 +1,218 @@
+#include "waste/engine.h"
+
+#include "kernels/kernels.h"
+#include "platform/threads.h"
+#include "session/engine_internals.h"
+#include "session/facade_guard.h"
+#include "session/session_internals.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cctype>
+#include <string>
+#include <utility>
+
+namespace waste {
+namespace {
+
+std::uint32_t computeThreads(const EngineOptions& options)
+{
+    if (options.threadCount != 0)
+        return options.threadCount;
+    return options.cpus.empty() ? physicalCoreCount() : static_cast<std::uint32_t>(options.cpus.size());
+}
+
+Result<MemoryPlan> acceptedPlan(const Container& container, const EngineOptions& options)
+{
+    const MemoryPlan::Request request{.budgetBytes = options.budgetBytes,
+        .contextTokens = options.contextTokens,
+        .threadCount = computeThreads(options),
+        .prefillChunkTokens = options.prefillChunkTokens,
+        .vision = options.vision,
+        .programBytes = options.programBytes};
+    WASTE_TRY(const MemoryPlan plan, MemoryPlan::compute(container, request, Machine::detect()));
+    Status status = plan.check();
+    if (status)
+        return plan;
+    if (container.info().format == ModelInfo::Format::Checkpoint) {
+        status.error().message += ". The exact weights of a published checkpoint are kept in memory, "
+            + std::to_string(plan.trunkBytes) + " bytes here; a container made from it runs in less";
+    }
+    return std::move(status.error());
+}
+
+state::Identity makeIdentity(const detail::ModelFiles& files, const Sha256Digest& fingerprint)
+{
+    const ModelConfig& config = files.config;
+    state::Identity identity;
+    identity.model = fingerprint;
+    identity.tokenizer = files.tokenizerDigest.value_or(Sha256Digest{});
+    identity.kernels = state::KernelClass::Exact; // there are no others yet
+    identity.shape = {.kdaLayerCount = config.kdaLayerCount(),
+        .kdaHeadCount = config.kdaHeadCount,
+        .kdaHeadDim = config.kdaHeadDim,
+        .convolutionKernel = config.convolutionKernel,
+        .mlaLayerCount = config.mlaLayerCount(),
+        .kvLoraRank = config.kvLoraRank,
+        .ropeDim = config.ropeDim,
+        .vocabularySize = config.vocabularySize};
+    return identity;
+}
+
+// Speaks for every part of the budget but the states, of which each session takes its own.
+Status reserveParts(Engine::Internals& engine)
+{
+    const MemoryPlan& plan = engine.plan;
+    const std::pair<std::uint64_t, const char*> parts[] = {{plan.trunkBytes, "the trunk"},
+        {plan.scratchBytes, "buffers and the program"}, {plan.visionBytes, "the vision tower"},
+        {plan.expertCacheBytes, "the expert cache"}};
+    for (const auto& [bytes, purpose] : parts) {
+        WASTE_TRY(Reservation reservation, engine.budget.reserve(bytes, purpose));
+        engine.reservations.push_back(std::move(reservation));
+    }
+    assert(engine.budget.capacityBytes() - engine.budget.reservedBytes() >= plan.stateBytes);
+    return {};
+}
+
+void logWarnings(const Engine::Internals& engine)
+{
+    if (!engine.options.log)
+        return;
+    for (const std::string& warning : engine.container->files().warnings())
+        engine.options.log(LogLevel::Warning, warning);
+    if (engine.plan.aboveSafeShare) {
+        engine.options.log(LogLevel::Warning,
+            "the RAM budget is more than 7/8 of what this machine can use: it may page, which is far slower than a "
+            "smaller cache");
+    }
+}
+
+Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Container> container,
+    const EngineOptions& options, const ProgressSink& progress, const CancelFlag* cancel)
+{
+    WASTE_TRY(const MemoryPlan plan, acceptedPlan(*container, options));
+    WASTE_TRY(const kernels::KernelTable* kernels, kernels::selectKernels());
+    auto engine =
+        std::make_shared<Engine::Internals>(std::move(container), options, plan, *kernels, computeThreads(options));
+    WASTE_TRY_STATUS(reserveParts(*engine));
+    logWarnings(*engine);
+
+    const detail::ModelFiles& files = engine->container->files();
+    WASTE_TRY(engine->model,
+        LoadedModel::load({.files = files,
+            .plan = engine->plan,
+            .options = engine->options,
+            .kernels = *kernels,
+            .progress = progress,
+            .cancel = cancel}));
+    engine->identity = makeIdentity(files, engine->model->fingerprint);
+
+    const std::uint32_t chunkTokens = options.prefillChunkTokens;
+    const std::uint64_t scratchBytes = Decoder::scratchBytes(files.config, chunkTokens, engine->pool.threadCount());
+    WASTE_TRY(Arena scratch, Arena::create(scratchBytes, "intermediate results"));
+    engine->scratch = std::make_unique<Arena>(std::move(scratch));
+    const Decoder::Parts parts{.config = files.config,
+        .weights = engine->model->weights,
+        .embedding = *engine->model->embedding,
+        .experts = engine->model->experts.get(),
+        .kernels = *kernels,
+        .pool = engine->pool,
+        .chunkTokensMax = chunkTokens};
+    engine->decoder = std::make_unique<Decoder>(parts, *engine->scratch);
+    engine->sampler = std::make_unique<Sampler>(files.config.vocabularySize);
+    WASTE_TRY_STATUS(engine->sampler->configure({}));
+    engine->firstRandomState = engine->sampler->randomState();
+    return engine;
+}
+
+double milliseconds(const Engine::Internals::Count& nanoseconds)
+{
+    return static_cast<double>(nanoseconds.load(std::memory_order_relaxed)) / 1e6;
+}
+
+double milliseconds(std::chrono::nanoseconds duration)
+{
+    return static_cast<double>(duration.count()) / 1e6;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Container> container, const EngineOptions& options,
+    const ProgressSink& progress, const CancelFlag* cancel)
+{
+    assert(container != nullptr);
+    return guarded([&]() -> Result<std::unique_ptr<Engine>> {
+        WASTE_TRY(std::shared_ptr<Internals> internals, assemble(std::move(container), options, progress, cancel));
+        return std::unique_ptr<Engine>(new Engine(std::move(internals)));
+    });
+}
+
+Engine::Engine(std::shared_ptr<Internals> internals)
+    : m_internals(std::move(internals))
+{
+}
+
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Session>> Engine::createSession()
+{
+    return guarded([&]() -> Result<std::unique_ptr<Session>> {
+        WASTE_TRY(std::unique_ptr<Session::Internals> session, Session::Internals::create(m_internals));
+        return std::make_unique<Session>(std::move(session));
+    });
+}
+
+const Container& Engine::container() const
+{
+    return *m_internals->container;
+}
+
+const MemoryPlan& Engine::plan() const
+{
+    return m_internals->plan;
+}
+
+std::string Engine::fingerprint() const
+{
+    return hexText(m_internals->model->fingerprint);
+}
+
+std::string Engine::backend() const
+{
+    std::string name = m_internals->kernels.name;
+    if (name != "scalar")
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    return name;
+}
+
+bool Engine::exactKernels() const
+{
+    return m_internals->identity.kernels == state::KernelClass::Exact;
+}
+
+Statistics Engine::statistics() const
+{
+    const Internals& engine = *m_internals;
+    Statistics statistics;
+    statistics.tokensPrefilled = engine.tokensPrefilled.load(std::memory_order_relaxed);
+    statistics.tokensDecoded = engine.tokensDecoded.load(std::memory_order_relaxed);
+    statistics.prefillMs = milliseconds(engine.prefillNs);
+    statistics.decodeMs = milliseconds(engine.decodeNs);
+    if (engine.model->cache != nullptr) {
+        const CacheStatistics cache = engine.model->cache->statistics();
+        statistics.expertHits = cache.hits;
+        statistics.expertMisses = cache.misses;
+        statistics.bytesRead = cache.bytesRead;
+        statistics.readsIssued = cache.readsIssued;
+        statistics.evictions = cache.evictions;
+        statistics.readWaitMs = milliseconds(cache.readWait);
+        statistics.diskBusyMs = milliseconds(cache.diskBusy);
+        statistics.slotsUsed = cache.slotsUsed;
+        statistics.slotCount = cache.slotCount;
+        statistics.directIo = engine.model->cache->store().isDirect();
+    }
+    statistics.computeMs = std::max(0.0, statistics.prefillMs + statistics.decodeMs - statistics.readWaitMs);
+    return statistics;
+}
+
+} // namespace waste

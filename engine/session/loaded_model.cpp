@@ -1,0 +1,165 @@
+#include "session/loaded_model.h"
+
+#include "base/crc32.h"
+#include "container/tensor_inventory.h"
+#include "container/trunk.h"
+#include "container/verification.h"
+#include "experts/bank_store.h"
+#include "platform/path_text.h"
+#include "session/disk_embedding.h"
+#include "session/fingerprint.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace waste {
+namespace {
+
+Error cancelled()
+{
+    return Error{ErrorCode::Cancelled, "", "opening the model was cancelled"};
+}
+
+std::uint32_t checksum(const TrunkEntry& entry, const kernels::MatrixView& matrix)
+{
+    const std::uint32_t payload = crc32({matrix.payload, static_cast<std::size_t>(entry.layout.payloadBytes)});
+    if (matrix.scales == nullptr)
+        return payload;
+    const auto* scales = reinterpret_cast<const std::byte*>(matrix.scales);
+    return crc32({scales, static_cast<std::size_t>(entry.layout.scaleBytes)}, payload);
+}
+
+// Loads one container piece by piece into `model`.
+class ContainerLoader {
+public:
+    ContainerLoader(const LoadedModel::Request& request, LoadedModel& model)
+        : m_request(request)
+        , m_container(*request.files.container())
+        , m_manifest(m_container.manifest)
+        , m_verification(request.options.verifyRecords ? Verification::Full : Verification::Headers)
+        , m_model(model)
+    {
+    }
+
+    Status load()
+    {
+        WASTE_TRY_STATUS(loadTrunk());
+        WASTE_TRY(
+            m_model.weights, bindWeights(m_manifest.config, [this](std::string_view name) { return find(name); }));
+        WASTE_TRY_STATUS(openEmbedding());
+        if (m_manifest.config.expertCount > 0)
+            WASTE_TRY_STATUS(openExperts());
+        WASTE_TRY(m_model.fingerprint, modelFingerprint(m_request.files, m_checksums));
+        return {};
+    }
+
+private:
+    Status loadTrunk()
+    {
+        WASTE_TRY(const Trunk trunk, Trunk::open(m_container.directory));
+        const std::uint64_t totalBytes = residentTrunkBytes(m_manifest);
+        WASTE_TRY(m_model.trunk, Arena::create(totalBytes, "the trunk"));
+        for (const TensorSpec& spec : requiredTensors(m_manifest.config)) {
+            const TrunkEntry* entry = m_manifest.find(spec.name);
+            if (entry == nullptr || (isEmbeddingOnDisk(m_manifest) && spec.name == embeddingName(m_manifest.config)))
+                continue; // optional and absent, or read row by row
+            if (m_request.cancel != nullptr && m_request.cancel->isCancelled())
+                return cancelled();
+            const auto target = m_model.trunk->take<std::byte>(Trunk::residentBytes(*entry), Trunk::kAlignment);
+            WASTE_TRY(const kernels::MatrixView matrix, trunk.load(*entry, target, m_verification));
+            if (!entry->crc32)
+                m_checksums.emplace(spec.name, checksum(*entry, matrix));
+            m_tensors.emplace(spec.name, matrix);
+            report("trunk", m_model.trunk->usedBytes(), totalBytes);
+        }
+        return {};
+    }
+
+    Status openEmbedding()
+    {
+        const std::string name = embeddingName(m_manifest.config);
+        if (isEmbeddingOnDisk(m_manifest)) {
+            WASTE_TRY(Trunk trunk, Trunk::open(m_container.directory));
+            WASTE_TRY(
+                m_model.embedding, DiskEmbedding::create(std::move(trunk), *m_manifest.find(name), m_request.kernels));
+        } else {
+            m_model.embedding = std::make_unique<ResidentEmbedding>(m_tensors.at(name));
+        }
+        return {};
+    }
+
+    Status openExperts()
+    {
+        const std::uint64_t bytes = Codebooks::residentBytes(m_manifest);
+        report("codebooks", 0, bytes);
+        std::vector<std::string> warnings;
+        WASTE_TRY(m_model.codebooks, Codebooks::load(m_container.directory, m_manifest, m_verification, warnings));
+        for (const std::string& warning : warnings) {
+            if (m_request.options.log)
+                m_request.options.log(LogLevel::Warning, warning);
+        }
+        report("codebooks", bytes, bytes);
+        WASTE_TRY(std::unique_ptr<const RecordStore> store,
+            BankStore::open(m_container.directory, m_manifest, *m_model.codebooks,
+                {.direct = m_request.options.directIo, .verification = m_verification}));
+        WASTE_TRY(std::unique_ptr<ExpertCache> cache,
+            ExpertCache::create(std::move(store),
+                {.slotCount = m_request.plan.expertSlotCount,
+                    .expertsPerToken = m_manifest.config.expertsPerToken,
+                    .policy = m_request.options.cachePolicy}));
+        m_model.cache = cache.get();
+        m_model.experts = std::move(cache);
+        return {};
+    }
+
+    [[nodiscard]] std::optional<kernels::MatrixView> find(std::string_view name) const
+    {
+        const auto found = m_tensors.find(std::string(name));
+        return found == m_tensors.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    void report(std::string_view stage, std::uint64_t done, std::uint64_t total) const
+    {
+        if (m_request.progress)
+            m_request.progress({stage, done, total});
+    }
+
+    const LoadedModel::Request& m_request;
+    const ContainerFiles& m_container;
+    const Manifest& m_manifest;
+    const Verification m_verification;
+    LoadedModel& m_model;
+    std::unordered_map<std::string, kernels::MatrixView> m_tensors;
+    LoadedChecksums m_checksums;
+};
+
+Status loadCheckpoint(const LoadedModel::Request& request, LoadedModel& model)
+{
+    const ModelConfig& config = request.files.config;
+    WASTE_TRY(model.exact, ExactWeights::load(*request.files.checkpoint(), config, request.progress, request.cancel));
+    WASTE_TRY(model.weights, bindWeights(config, [&model](std::string_view name) { return model.exact->find(name); }));
+    const std::optional<kernels::MatrixView> embedding = model.exact->find(embeddingName(config));
+    if (!embedding)
+        return Error{ErrorCode::Corrupt, "tensor", "the checkpoint has no tensor " + embeddingName(config)};
+    model.embedding = std::make_unique<ResidentEmbedding>(*embedding);
+    if (config.expertCount > 0)
+        model.experts = std::make_unique<ResidentExperts>(*model.exact);
+    WASTE_TRY(model.fingerprint, modelFingerprint(request.files, {}));
+    return {};
+}
+
+} // namespace
+
+Result<std::unique_ptr<LoadedModel>> LoadedModel::load(const Request& request)
+{
+    auto model = std::make_unique<LoadedModel>();
+    if (request.files.container() != nullptr)
+        WASTE_TRY_STATUS(ContainerLoader(request, *model).load());
+    else
+        WASTE_TRY_STATUS(loadCheckpoint(request, *model));
+    return model;
+}
+
+} // namespace waste
