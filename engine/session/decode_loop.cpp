@@ -1,5 +1,6 @@
 // Writing: sample a token, report it, evaluate it, until something ends the run (spec: model 8).
 
+#include "session/layer_tracer.h"
 #include "session/session_internals.h"
 
 #include <algorithm>
@@ -76,7 +77,9 @@ Result<GenerateResult> Session::Internals::generate(const GenerateOptions& optio
 
     const ScopedTime time(engine->decodeNs);
     TokenMeter meter(*engine);
-    const Decoder::RunOptions run{.cancel = options.cancel, .lastLogits = {}, .logitsSink = {}, .layerSink = {}};
+    Decoder::RunOptions run;
+    run.cancel = options.cancel;
+    run.layerSink = layerTracer(options.layerSink);
     GenerateResult result;
     const auto ended = [&](FinishReason reason) {
         result.reason = reason;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
 #include <string>
 #include <utility>
 
@@ -179,10 +178,7 @@ std::string Engine::fingerprint() const
 
 std::string Engine::backend() const
 {
-    std::string name = m_internals->kernels.name;
-    if (name != "scalar")
-        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-    return name;
+    return m_internals->kernels.name;
 }
 
 bool Engine::exactKernels() const

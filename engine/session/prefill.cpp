@@ -1,5 +1,6 @@
 // Reading a prompt: ids in, chunk after chunk, until the state stands behind the last of them.
 
+#include "session/layer_tracer.h"
 #include "session/session_internals.h"
 
 #include <algorithm>
@@ -32,30 +33,12 @@ Status checkPictures(std::span<const TokenId> ids, std::span<const float> rows, 
             + std::to_string(rows.size() / config.hiddenSize) + " rows were given"};
 }
 
-// A report is one layer of a whole chunk; a trace is one layer of one position.
-void traceLayer(const LayerReport& report, const std::function<void(const LayerTrace&)>& sink)
-{
-    for (std::size_t token = 0; token < report.norms.size(); ++token) {
-        LayerTrace trace;
-        trace.layer = report.layer;
-        trace.position = report.firstPosition + token;
-        trace.norm = report.norms[token];
-        const std::size_t first = token * report.expertsPerToken;
-        const auto experts = report.experts.subspan(first, report.expertsPerToken);
-        const auto weights = report.weights.subspan(first, report.expertsPerToken);
-        trace.experts.assign(experts.begin(), experts.end());
-        trace.weights.assign(weights.begin(), weights.end());
-        sink(trace);
-    }
-}
-
 Decoder::RunOptions runOptions(const AppendOptions& options)
 {
     Decoder::RunOptions run;
     run.cancel = options.cancel;
     run.logitsSink = options.logitsSink;
-    if (options.layerSink)
-        run.layerSink = [&options](const LayerReport& report) { traceLayer(report, options.layerSink); };
+    run.layerSink = layerTracer(options.layerSink);
     return run;
 }
 

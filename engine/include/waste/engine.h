@@ -73,7 +73,7 @@ public:
     // SHA-256 over everything that decides the numbers of this model (spec: model 9.1), hexadecimal. A
     // saved state can be continued only by an engine with the same one.
     [[nodiscard]] std::string fingerprint() const;
-    [[nodiscard]] std::string backend() const; // "scalar", "AVX2", ...
+    [[nodiscard]] std::string backend() const; // the kernel table in use: "scalar", "avx2", ...
     [[nodiscard]] bool exactKernels() const;
     [[nodiscard]] Statistics statistics() const;
 

@@ -26,11 +26,21 @@ struct SamplingOptions {
     std::uint64_t seed = 0;
 };
 
+// What leaves one layer at one position: for `waste eval --dump-layers` and `waste bench --record-routes`.
+struct LayerTrace {
+    std::uint32_t layer = 0;
+    std::uint64_t position = 0;
+    double norm = 0; // L2 norm of the running sum that leaves the layer
+    std::vector<std::uint32_t> experts; // ascending; empty for a dense layer
+    std::vector<float> weights; // of these experts
+};
+
 struct GenerateOptions {
     SamplingOptions sampling;
     std::uint32_t tokensMax = 128;
     std::vector<TokenId> stopIds; // a sampled stop id is evaluated, reported, and ends the generation
     const CancelFlag* cancel = nullptr;
+    std::function<void(const LayerTrace&)> layerSink; // of the evaluated tokens
 };
 
 // One generated token, reported after it was sampled.
@@ -51,15 +61,6 @@ struct GenerateResult {
     FinishReason reason = FinishReason::Limit;
     std::uint32_t tokenCount = 0;
     double ms = 0;
-};
-
-// What leaves one layer, for `waste eval --dump-layers`.
-struct LayerTrace {
-    std::uint32_t layer = 0;
-    std::uint64_t position = 0;
-    double norm = 0; // L2 norm of the running sum that leaves the layer
-    std::vector<std::uint32_t> experts; // ascending; empty for a dense layer
-    std::vector<float> weights; // of these experts
 };
 
 struct AppendOptions {
