@@ -54,7 +54,7 @@ private:
     void run(std::uint32_t count, std::uint32_t grain, Loop loop, void* context);
     void work(std::uint32_t worker);
     void drawPieces(std::uint32_t worker);
-    [[nodiscard]] bool sleepUntilChanged(std::uint64_t seenTicket);
+    void sleepUntilChanged(std::uint64_t seenTicket);
 
     std::vector<std::thread> m_workers;
 

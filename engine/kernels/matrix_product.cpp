@@ -1,0 +1,99 @@
+#include "kernels/matrix_product.h"
+
+#include <algorithm>
+
+namespace waste::kernels {
+
+namespace {
+
+void multiplyOne(const KernelTable& kernels, const MatrixView& matrix, const float* x, float* y, std::uint32_t begin,
+    std::uint32_t end)
+{
+    kernels.multiplyRows(matrix, x, y, begin, end);
+}
+
+void multiplyOne(const KernelTable& kernels, const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin,
+    std::uint32_t end)
+{
+    kernels.multiplyVqRows(matrix, x, y, begin, end);
+}
+
+// Rows as f32 for some columns: in place where they are stored like that, else unpacked into the tile.
+struct RowsAsFloats {
+    const float* values;
+    std::size_t stride;
+};
+
+RowsAsFloats unpack(const KernelTable& kernels, const MatrixView& matrix, std::uint32_t row, std::uint32_t rows,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    if (matrix.format == WeightFormat::F32) {
+        const std::size_t stride = matrix.rowBytes / sizeof(float);
+        return {reinterpret_cast<const float*>(matrix.payload) + row * stride + begin, stride};
+    }
+    for (std::uint32_t r = 0; r < rows; ++r)
+        kernels.unpackRow(matrix, row + r, begin, end, tile + r * kTileStride);
+    return {tile, kTileStride};
+}
+
+RowsAsFloats unpack(const KernelTable& kernels, const VqMatrixView& matrix, std::uint32_t row, std::uint32_t rows,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    for (std::uint32_t r = 0; r < rows; ++r)
+        kernels.unpackVqRow(matrix, row + r, begin, end, tile + r * kTileStride);
+    return {tile, kTileStride};
+}
+
+std::uint32_t panelColumns(const MatrixView&)
+{
+    return kTileColumns;
+}
+std::uint32_t panelColumns(const VqMatrixView& matrix)
+{
+    return static_cast<std::uint32_t>(kTileColumns / matrix.vecDim * matrix.vecDim);
+}
+
+// Columns outside, rows inside: the inputs of one panel stay in the cache for all rows.
+template<typename Matrix>
+void multiplyAny(const KernelTable& kernels, const Matrix& matrix, const TokenInput& input, const TokenOutput& output,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    if (input.tokens == 1) {
+        multiplyOne(kernels, matrix, input.x, output.y, begin, end);
+        return;
+    }
+    const std::uint32_t panel = panelColumns(matrix);
+    for (std::uint32_t column = 0; column < matrix.columns; column += panel) {
+        const std::uint32_t columnEnd = std::min(column + panel, matrix.columns);
+        for (std::uint32_t row = begin; row < end; row += kTileRows) {
+            const std::uint32_t rows = std::min<std::uint32_t>(kTileRows, end - row);
+            const RowsAsFloats weights = unpack(kernels, matrix, row, rows, column, columnEnd, tile);
+            kernels.multiplyTokens({.w = weights.values,
+                .wStride = weights.stride,
+                .rows = rows,
+                .x = input.x + column,
+                .xStride = input.stride,
+                .tokens = input.tokens,
+                .columns = columnEnd - column,
+                .y = output.y + row,
+                .yStride = output.stride,
+                .accumulate = column != 0});
+        }
+    }
+}
+
+} // namespace
+
+void multiply(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input, const TokenOutput& output,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    multiplyAny(kernels, matrix, input, output, begin, end, tile);
+}
+
+void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const TokenInput& input,
+    const TokenOutput& output, std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    multiplyAny(kernels, matrix, input, output, begin, end, tile);
+}
+
+} // namespace waste::kernels

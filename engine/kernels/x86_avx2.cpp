@@ -1,0 +1,360 @@
+#if defined(__x86_64__)
+
+#include "kernels/x86_avx2.h"
+
+// Loops over f32 for AVX2 with FMA. Each output element has a fixed structure of lanes, whatever else is computed
+// beside it. Ends of rows are read through masks, as zeros.
+
+namespace waste::kernels {
+
+namespace {
+
+// ---- vector math: e^x, σ and tanh within 2 units in the last place
+
+// e^x = 2^n · e^r with |r| ≤ ln2 / 2; the polynomial is the Taylor series, whose rest is below 2^-26 there.
+__m256 exp8(__m256 x)
+{
+    // Below −104 the result is 0, above 89 infinite. The order of operands lets a NaN through.
+    x = _mm256_max_ps(_mm256_set1_ps(-104.0F), x);
+    x = _mm256_min_ps(_mm256_set1_ps(89.0F), x);
+    const __m256 n =
+        _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    // ln2 in two parts, the first with zeros at its end, so that n times it is exact.
+    __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x);
+    r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), r);
+    __m256 p = _mm256_set1_ps(1.0F / 5040);
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 720));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 120));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 24));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 6));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(0.5F));
+    p = _mm256_fmadd_ps(_mm256_mul_ps(p, r), r, r);
+    p = _mm256_add_ps(p, _mm256_set1_ps(1.0F));
+    // 2^n in two steps: n reaches from −150 to 128, outside of what one exponent field holds.
+    const __m256i whole = _mm256_cvtps_epi32(n);
+    const __m256i half = _mm256_srai_epi32(whole, 1);
+    const __m256i bias = _mm256_set1_epi32(127);
+    const __m256i first = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
+    const __m256i second = _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(whole, half), bias), 23);
+    return _mm256_mul_ps(_mm256_mul_ps(p, _mm256_castsi256_ps(first)), _mm256_castsi256_ps(second));
+}
+
+__m256 sigmoid8(__m256 x)
+{
+    const __m256 one = _mm256_set1_ps(1.0F);
+    return _mm256_div_ps(one, _mm256_add_ps(one, exp8(_mm256_sub_ps(_mm256_setzero_ps(), x))));
+}
+
+// An odd polynomial near 0, where 1 − 2/(e^2x + 1) would cancel.
+__m256 tanh8(__m256 x)
+{
+    const __m256 sign = _mm256_and_ps(x, _mm256_set1_ps(-0.0F));
+    const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+    const __m256 square = _mm256_mul_ps(x, x);
+    __m256 p = _mm256_set1_ps(-5.70498872745e-3F);
+    p = _mm256_fmadd_ps(p, square, _mm256_set1_ps(2.06390887954e-2F));
+    p = _mm256_fmadd_ps(p, square, _mm256_set1_ps(-5.37397155531e-2F));
+    p = _mm256_fmadd_ps(p, square, _mm256_set1_ps(1.33314422036e-1F));
+    p = _mm256_fmadd_ps(p, square, _mm256_set1_ps(-3.33332819422e-1F));
+    const __m256 nearZero = _mm256_fmadd_ps(_mm256_mul_ps(p, square), x, x);
+    const __m256 one = _mm256_set1_ps(1.0F);
+    const __m256 growth = _mm256_add_ps(exp8(_mm256_add_ps(magnitude, magnitude)), one);
+    const __m256 far = _mm256_or_ps(_mm256_sub_ps(one, _mm256_div_ps(_mm256_set1_ps(2.0F), growth)), sign);
+    return _mm256_blendv_ps(far, nearZero, _mm256_cmp_ps(magnitude, _mm256_set1_ps(0.625F), _CMP_LT_OQ));
+}
+
+// y[i] ← f(y[i], x[i]), eight at a time.
+template<typename Function>
+void transform(const float* x, float* y, std::size_t count, Function function)
+{
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth)
+        _mm256_storeu_ps(y + i, function(_mm256_loadu_ps(y + i), _mm256_loadu_ps(x + i)));
+    if (i < count) {
+        const __m256i mask = maskOf(count - i);
+        _mm256_maskstore_ps(y + i, mask, function(_mm256_maskload_ps(y + i, mask), _mm256_maskload_ps(x + i, mask)));
+    }
+}
+
+void multiplySigmoid(const float* t, float* y, std::size_t count)
+{
+    transform(t, y, count, [](__m256 value, __m256 gate) { return _mm256_mul_ps(value, sigmoid8(gate)); });
+}
+
+void siluInPlace(float* x, std::size_t count)
+{
+    transform(x, x, count, [](__m256 value, __m256) { return _mm256_mul_ps(value, sigmoid8(value)); });
+}
+
+void silu(float* gate, const float* up, std::size_t count)
+{
+    transform(up, gate, count, [](__m256 g, __m256 u) { return _mm256_mul_ps(_mm256_mul_ps(g, sigmoid8(g)), u); });
+}
+
+void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_t count)
+{
+    const __m256 beta = _mm256_set1_ps(parameters.beta);
+    const __m256 linearBeta = _mm256_set1_ps(parameters.linearBeta);
+    const bool squashUp = parameters.linearBeta != 0;
+    transform(up, gate, count, [=](__m256 g, __m256 u) {
+        if (squashUp)
+            u = _mm256_mul_ps(linearBeta, tanh8(_mm256_div_ps(u, linearBeta)));
+        const __m256 squashed = _mm256_mul_ps(beta, tanh8(_mm256_div_ps(g, beta)));
+        return _mm256_mul_ps(_mm256_mul_ps(squashed, sigmoid8(g)), u);
+    });
+}
+
+float expAndSum(float* x, float maximum, std::size_t count)
+{
+    const __m256 shift = _mm256_set1_ps(maximum);
+    __m256 sum = _mm256_setzero_ps();
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth) {
+        const __m256 value = exp8(_mm256_sub_ps(_mm256_loadu_ps(x + i), shift));
+        _mm256_storeu_ps(x + i, value);
+        sum = _mm256_add_ps(sum, value);
+    }
+    if (i < count) {
+        const __m256i mask = maskOf(count - i);
+        const __m256 value = exp8(_mm256_sub_ps(_mm256_maskload_ps(x + i, mask), shift));
+        _mm256_maskstore_ps(x + i, mask, value);
+        sum = _mm256_add_ps(sum, _mm256_and_ps(value, _mm256_castsi256_ps(mask)));
+    }
+    return sumLanes(sum);
+}
+
+void expOfDifference(const double* later, const double* earlier, float* values, std::size_t count)
+{
+    const auto narrowed = [&](std::size_t i) {
+        return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_loadu_pd(later + i), _mm256_loadu_pd(earlier + i)));
+    };
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth)
+        _mm256_storeu_ps(values + i, exp8(_mm256_set_m128(narrowed(i + 4), narrowed(i))));
+    if (i < count) {
+        float rest[kWidth] = {};
+        for (std::size_t k = 0; k < count - i; ++k)
+            rest[k] = static_cast<float>(later[i + k] - earlier[i + k]);
+        _mm256_maskstore_ps(values + i, maskOf(count - i), exp8(_mm256_loadu_ps(rest)));
+    }
+}
+
+// ---- f32 loops
+
+// Two independent sums halve the time each multiply-add waits for the one before it.
+float dot(const float* x, const float* w, std::size_t count)
+{
+    __m256 even = _mm256_setzero_ps();
+    __m256 odd = _mm256_setzero_ps();
+    std::size_t i = 0;
+    for (; i + 2 * kWidth <= count; i += 2 * kWidth) {
+        even = _mm256_fmadd_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(w + i), even);
+        odd = _mm256_fmadd_ps(_mm256_loadu_ps(x + i + kWidth), _mm256_loadu_ps(w + i + kWidth), odd);
+    }
+    for (; i < count; i += kWidth) {
+        const __m256i mask = maskOf(count - i < kWidth ? count - i : kWidth);
+        even = _mm256_fmadd_ps(_mm256_maskload_ps(x + i, mask), _mm256_maskload_ps(w + i, mask), even);
+    }
+    return sumLanes(_mm256_add_ps(even, odd));
+}
+
+void addScaled(float a, const float* x, float* y, std::size_t count)
+{
+    const __m256 factor = _mm256_set1_ps(a);
+    transform(x, y, count, [=](__m256 value, __m256 term) { return _mm256_fmadd_ps(factor, term, value); });
+}
+
+// kRows rows times kTokens vectors; every weight that is loaded serves all the vectors, and the reverse.
+template<std::size_t kRows, std::size_t kTokens>
+void multiplyBlock(const KernelTable::RowsTimesTokens& product, std::size_t row, std::size_t token)
+{
+    const float* const w = product.w + row * product.wStride;
+    const float* const x = product.x + token * product.xStride;
+    __m256 sums[kRows][kTokens];
+    for (auto& sumsOfRow : sums)
+        for (__m256& sum : sumsOfRow)
+            sum = _mm256_setzero_ps();
+    const auto step = [&](auto load, std::size_t column) {
+        __m256 inputs[kTokens];
+        for (std::size_t t = 0; t < kTokens; ++t)
+            inputs[t] = load(x + t * product.xStride + column);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const __m256 weights = load(w + r * product.wStride + column);
+            for (std::size_t t = 0; t < kTokens; ++t)
+                sums[r][t] = _mm256_fmadd_ps(weights, inputs[t], sums[r][t]);
+        }
+    };
+    std::size_t column = 0;
+    for (; column + kWidth <= product.columns; column += kWidth)
+        step([](const float* p) { return _mm256_loadu_ps(p); }, column);
+    if (column < product.columns) {
+        const __m256i mask = maskOf(product.columns - column);
+        step([mask](const float* p) { return _mm256_maskload_ps(p, mask); }, column);
+    }
+    for (std::size_t t = 0; t < kTokens; ++t) {
+        float* const y = product.y + (token + t) * product.yStride + row;
+        for (std::size_t r = 0; r < kRows; ++r)
+            y[r] = product.accumulate ? y[r] + sumLanes(sums[r][t]) : sumLanes(sums[r][t]);
+    }
+}
+
+template<std::size_t kRows>
+void multiplyRowBlock(const KernelTable::RowsTimesTokens& product, std::size_t row)
+{
+    std::size_t token = 0;
+    for (; token + 3 <= product.tokens; token += 3)
+        multiplyBlock<kRows, 3>(product, row, token);
+    if (product.tokens - token == 2)
+        multiplyBlock<kRows, 2>(product, row, token);
+    else if (product.tokens - token == 1)
+        multiplyBlock<kRows, 1>(product, row, token);
+}
+
+void multiplyTokens(const KernelTable::RowsTimesTokens& product)
+{
+    std::size_t row = 0;
+    for (; row + 4 <= product.rows; row += 4)
+        multiplyRowBlock<4>(product, row);
+    for (; row < product.rows; ++row)
+        multiplyRowBlock<1>(product, row);
+}
+
+// kRows × (8·kRegisters) elements of c; `mask` is for the last, possibly partial, register.
+template<std::size_t kRows, std::size_t kRegisters, bool kMasked>
+void addBlock(const KernelTable::AddedProduct& product, std::size_t row, std::size_t column, __m256i mask)
+{
+    const auto load = [&](const float* p) { return kMasked ? _mm256_maskload_ps(p, mask) : _mm256_loadu_ps(p); };
+    __m256 sums[kRows][kRegisters];
+    for (auto& sumsOfRow : sums)
+        for (__m256& sum : sumsOfRow)
+            sum = _mm256_setzero_ps();
+    for (std::size_t k = 0; k < product.depth; ++k) {
+        __m256 b[kRegisters];
+        for (std::size_t n = 0; n < kRegisters; ++n)
+            b[n] = load(product.b + k * product.bStride + column + n * kWidth);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const __m256 a = _mm256_broadcast_ss(product.a + (row + r) * product.aRowStride + k * product.aDepthStride);
+            for (std::size_t n = 0; n < kRegisters; ++n)
+                sums[r][n] = _mm256_fmadd_ps(a, b[n], sums[r][n]);
+        }
+    }
+    for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t n = 0; n < kRegisters; ++n) {
+            float* const c = product.c + (row + r) * product.cStride + column + n * kWidth;
+            const __m256 value = _mm256_add_ps(load(c), sums[r][n]);
+            if (kMasked)
+                _mm256_maskstore_ps(c, mask, value);
+            else
+                _mm256_storeu_ps(c, value);
+        }
+    }
+}
+
+template<std::size_t kRows>
+void addRowBlock(const KernelTable::AddedProduct& product, std::size_t row)
+{
+    const __m256i none = _mm256_setzero_si256();
+    std::size_t column = 0;
+    for (; column + 2 * kWidth <= product.columns; column += 2 * kWidth)
+        addBlock<kRows, 2, false>(product, row, column, none);
+    if (column + kWidth <= product.columns) {
+        addBlock<kRows, 1, false>(product, row, column, none);
+        column += kWidth;
+    }
+    if (column < product.columns)
+        addBlock<kRows, 1, true>(product, row, column, maskOf(product.columns - column));
+}
+
+void addProduct(const KernelTable::AddedProduct& product)
+{
+    std::size_t row = 0;
+    for (; row + 4 <= product.rows; row += 4)
+        addRowBlock<4>(product, row);
+    for (; row < product.rows; ++row)
+        addRowBlock<1>(product, row);
+}
+
+// A column of S depends on its own entries only, so a strip of columns takes both passes at once and stays
+// in the first-level cache between them.
+template<std::size_t kRegisters, bool kMasked>
+void kdaStrip(const KernelTable::KdaStep& step, std::size_t first, __m256i mask)
+{
+    const auto load = [&](const float* p) { return kMasked ? _mm256_maskload_ps(p, mask) : _mm256_loadu_ps(p); };
+    const auto store = [&](float* p, __m256 value) {
+        if (kMasked)
+            _mm256_maskstore_ps(p, mask, value);
+        else
+            _mm256_storeu_ps(p, value);
+    };
+    __m256 sums[kRegisters];
+    for (__m256& sum : sums)
+        sum = _mm256_setzero_ps();
+    for (std::size_t d = 0; d < step.dim; ++d) {
+        float* const row = step.state + d * step.dim + first;
+        const __m256 decay = _mm256_broadcast_ss(step.decay + d);
+        const __m256 key = _mm256_broadcast_ss(step.key + d);
+        for (std::size_t n = 0; n < kRegisters; ++n) {
+            const __m256 decayed = _mm256_mul_ps(load(row + n * kWidth), decay);
+            store(row + n * kWidth, decayed);
+            sums[n] = _mm256_fmadd_ps(key, decayed, sums[n]);
+        }
+    }
+    __m256 update[kRegisters];
+    const __m256 beta = _mm256_set1_ps(step.beta);
+    for (std::size_t n = 0; n < kRegisters; ++n) {
+        update[n] = _mm256_mul_ps(beta, _mm256_sub_ps(load(step.value + first + n * kWidth), sums[n]));
+        sums[n] = _mm256_setzero_ps();
+    }
+    for (std::size_t d = 0; d < step.dim; ++d) {
+        float* const row = step.state + d * step.dim + first;
+        const __m256 key = _mm256_broadcast_ss(step.key + d);
+        const __m256 query = _mm256_broadcast_ss(step.query + d);
+        for (std::size_t n = 0; n < kRegisters; ++n) {
+            const __m256 updated = _mm256_fmadd_ps(key, update[n], load(row + n * kWidth));
+            store(row + n * kWidth, updated);
+            sums[n] = _mm256_fmadd_ps(query, updated, sums[n]);
+        }
+    }
+    for (std::size_t n = 0; n < kRegisters; ++n)
+        store(step.output + first + n * kWidth, sums[n]);
+}
+
+void kdaStep(const KernelTable::KdaStep& step)
+{
+    const __m256i none = _mm256_setzero_si256();
+    std::size_t first = 0;
+    for (; first + 4 * kWidth <= step.dim; first += 4 * kWidth)
+        kdaStrip<4, false>(step, first, none);
+    for (; first + kWidth <= step.dim; first += kWidth)
+        kdaStrip<1, false>(step, first, none);
+    if (first < step.dim)
+        kdaStrip<1, true>(step, first, maskOf(step.dim - first));
+}
+
+} // namespace
+
+const KernelTable& avx2Table()
+{
+    static constexpr KernelTable table = {
+        .name = "avx2",
+        .dot = dot,
+        .addScaled = addScaled,
+        .multiplyRows = avx2::multiplyRows,
+        .multiplyVqRows = avx2::multiplyVqRows,
+        .unpackRow = avx2::unpackRow,
+        .unpackVqRow = avx2::unpackVqRow,
+        .multiplyTokens = multiplyTokens,
+        .addProduct = addProduct,
+        .expOfDifference = expOfDifference,
+        .expAndSum = expAndSum,
+        .multiplySigmoid = multiplySigmoid,
+        .silu = silu,
+        .situ = situ,
+        .siluInPlace = siluInPlace,
+        .kdaStep = kdaStep,
+    };
+    return table;
+}
+
+} // namespace waste::kernels
+#endif

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "kernels/kernel_table.h"
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Shared by the files that are compiled for AVX2, and by no other: the functions defined here have
+// internal linkage, so the linker never picks one of them for code that runs elsewhere.
+
+namespace waste::kernels {
+
+namespace avx2 { // x86_avx2_weights.cpp
+
+void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+
+} // namespace avx2
+
+namespace {
+
+constexpr std::size_t kWidth = 8; // floats in a register
+
+// All lanes below `count` (1..8).
+inline __m256i maskOf(std::size_t count)
+{
+    alignas(32) static constexpr std::int32_t kOnesThenZeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnesThenZeros + (kWidth - count)));
+}
+
+inline float sumLanes(__m256 v)
+{
+    const __m128 halves = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 pairs = _mm_add_ps(halves, _mm_movehl_ps(halves, halves));
+    return _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)));
+}
+
+} // namespace
+} // namespace waste::kernels
