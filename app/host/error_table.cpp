@@ -1,4 +1,4 @@
-#include "error_table.h"
+#include "host/error_table.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
-#include "generation_defaults.h"
+#include "host/generation_defaults.h"
+
+#include "waste/files.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 namespace waste::host {
@@ -43,17 +43,15 @@ Result<SamplingOptions> recommendedSampling(const std::filesystem::path& model, 
         unstated.topP = 0.95;
     }
     const std::filesystem::path path = model / "generation_config.json";
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream)
+    const auto text = readFile(path, kFileBytesMax);
+    if (!text && text.error().code == ErrorCode::NotFound)
         return unstated;
-    std::string text(kFileBytesMax + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-
-    const std::string file = path.string();
-    const auto object = nlohmann::json::parse(text, nullptr, false);
-    if (text.size() > kFileBytesMax || !object.is_object())
-        return Error{ErrorCode::Corrupt, "", file + " is not one JSON object of at most 64 KiB"};
+    if (!text)
+        return text.error();
+    const std::string file = textOfPath(path);
+    const auto object = nlohmann::json::parse(*text, nullptr, false);
+    if (!object.is_object())
+        return Error{ErrorCode::Corrupt, "", file + " is not one JSON object"};
 
     bool stated = false;
     for (const char* key : {"temperature", "top_p", "top_k", "do_sample"})

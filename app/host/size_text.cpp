@@ -1,4 +1,4 @@
-#include "size_text.h"
+#include "host/size_text.h"
 
 #include <array>
 #include <charconv>

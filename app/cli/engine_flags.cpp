@@ -1,0 +1,143 @@
+#include "cli/engine_flags.h"
+
+#include "cli/printf_text.h"
+#include "host/size_text.h"
+
+#include "waste/files.h"
+
+#include <utility>
+
+namespace waste::cli {
+
+namespace {
+
+constexpr std::uint32_t kContextTokensMax = 1 << 24;
+constexpr std::uint32_t kThreadsMax = 1024;
+constexpr std::uint32_t kLookaheadWidthMax = 8;
+
+ValueParser lookaheadInto(bool& asked)
+{
+    return [&asked](std::string_view text) -> Status {
+        if (text == "off" || text == "0" || text == "auto") {
+            asked = false;
+            return {};
+        }
+        asked = true;
+        std::uint32_t width = 0;
+        if (text == "on" || wholeNumberInto(width, 1, kLookaheadWidthMax)(text))
+            return {};
+        return Error{ErrorCode::InvalidArgument, "", "'" + std::string(text) + "' is none of on, off, auto, 1 to 8"};
+    };
+}
+
+void warnAboutFlagsWithoutEffect(const EngineFlags& flags, Output& output)
+{
+    if (flags.learn || flags.usageFile)
+        output.warning("this version keeps no hot list: --learn and --usage have no effect");
+    if (flags.lockTrunk)
+        output.warning("this version does not lock memory: --lock-trunk has no effect");
+    if (flags.lookahead)
+        output.warning("this version reads no experts ahead: --lookahead has no effect");
+}
+
+} // namespace
+
+void declareModel(Arguments& arguments, EngineFlags& flags)
+{
+    arguments.positional(flags.model, "WASTE_MODEL");
+}
+
+void declareEngineFlags(Arguments& arguments, EngineFlags& flags)
+{
+    EngineOptions& options = flags.options;
+    arguments.group("Engine");
+    arguments.value("--budget", "SIZE", sizeInto(options.budgetBytes), "hard RAM ceiling, for example 46G")
+        .byDefault("chosen for this machine")
+        .environment("WASTE_BUDGET");
+    arguments.value("--ctx", "N", wholeNumberInto(options.contextTokens, 1, kContextTokensMax), "context in tokens")
+        .byDefault("4096");
+    arguments.value("--threads", "N", wholeNumberInto(options.threadCount, 0, kThreadsMax), "compute threads")
+        .byDefault("one per core")
+        .environment("WASTE_THREADS");
+    arguments.value("--cpus", "LIST", cpuListInto(options.cpus), "CPUs to compute on, for example 0-5")
+        .environment("WASTE_CPUS");
+    arguments
+        .value("--cache", "POLICY",
+            choiceInto<CachePolicy, CachePolicy>(options.cachePolicy,
+                {{"age", CachePolicy::Age}, {"lfru", CachePolicy::Lfru}, {"lru", CachePolicy::Lru}}),
+            "which expert leaves the cache: age, lfru, lru")
+        .byDefault("age");
+    arguments.flag("--verify", options.verifyRecords, "check each expert's checksum when it is read")
+        .environment("WASTE_VERIFY");
+    arguments
+        .flag(
+            "--no-direct-io", [&options] { options.directIo = false; }, "read through the page cache")
+        .environmentInverted("WASTE_DIRECT");
+    arguments.flag("--exact", options.exact, "use exact kernels only");
+
+    arguments.flag("--vision", options.vision, "load the vision tower also without a picture");
+
+    arguments.flag("--learn", flags.learn, "save the expert hot list at the end").unlisted();
+    arguments.value("--usage", "FILE", into(flags.usageFile), "another hot list").unlisted();
+    arguments.flag("--lock-trunk", flags.lockTrunk, "keep the trunk from being paged out").unlisted();
+    arguments.value("--lookahead", "N", lookaheadInto(flags.lookahead), "on, off, auto, or how many experts")
+        .environment("WASTE_LOOKAHEAD")
+        .unlisted();
+}
+
+Result<std::filesystem::path> modelFolder(const EngineFlags& flags)
+{
+    if (flags.model.empty())
+        return Error{ErrorCode::InvalidArgument, "", "MODEL is missing: name a model's folder, or set WASTE_MODEL"};
+    return pathOfText(flags.model);
+}
+
+Result<std::shared_ptr<const Container>> openContainer(const EngineFlags& flags)
+{
+    WASTE_TRY(const auto folder, modelFolder(flags));
+    return Container::open(folder);
+}
+
+Result<MemoryPlan> memoryPlan(const Container& container, const EngineFlags& flags)
+{
+    const EngineOptions& options = flags.options;
+    MemoryPlan::Request request;
+    request.budgetBytes = options.budgetBytes;
+    request.contextTokens = options.contextTokens;
+    request.threadCount =
+        options.threadCount > 0 ? options.threadCount : static_cast<std::uint32_t>(options.cpus.size());
+    request.prefillChunkTokens = options.prefillChunkTokens;
+    request.vision = options.vision;
+    return MemoryPlan::compute(container, request, Machine::detect());
+}
+
+Result<std::unique_ptr<Engine>> openEngine(
+    std::shared_ptr<const Container> container, const EngineFlags& flags, Output& output, const CancelFlag& cancel)
+{
+    warnAboutFlagsWithoutEffect(flags, output);
+    EngineOptions options = flags.options;
+    options.log = [&output](LogLevel level, std::string_view message) {
+        if (level == LogLevel::Detail)
+            output.detail(message);
+        else if (level == LogLevel::Information)
+            output.note(message);
+        else
+            output.warning(message);
+    };
+    const auto progress = [&output](const Progress& step) {
+        if (step.total > 0)
+            output.progress("opening the model: " + std::string(step.stage)
+                + printfText(" %.0f %%", 100 * static_cast<double>(step.done) / static_cast<double>(step.total)));
+    };
+    WASTE_TRY(auto engine, Engine::open(std::move(container), options, progress, &cancel));
+    output.endProgress();
+
+    const MemoryPlan& plan = engine->plan();
+    if (flags.options.budgetBytes == 0)
+        output.note("no --budget, using " + host::formatSize(plan.budgetBytes) + " of "
+            + host::formatSize(plan.machine.usableBytes) + " (expert cache " + host::formatSize(plan.expertCacheBytes)
+            + ")");
+    return engine;
+}
+
+} // namespace waste::cli

@@ -1,0 +1,175 @@
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/printf_text.h"
+#include "host/size_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace waste::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kBelowFloorExitCode = 1;
+
+std::string row(const std::string& label, const std::string& value)
+{
+    return printfText("  %-25s%11s", label.c_str(), value.c_str());
+}
+
+// What a cache of this size can be expected to answer, by how many tokens' worth of experts it holds;
+// measured on routing traces without lookahead (spec: streaming 3.4).
+const char* hitClass(const MemoryPlan& plan)
+{
+    if (plan.expertCacheBytes >= plan.allExpertsBytes)
+        return "all";
+    struct Class {
+        double workingSets;
+        const char* hits;
+    };
+    static constexpr Class classes[] = {
+        {0.5, "few"}, {1.5, "about 30 %"}, {3, "about 45 %"}, {6, "about 60 %"}, {1e9, "over 70 %"}};
+    const double sets = static_cast<double>(plan.expertCacheBytes)
+        / static_cast<double>(std::max<std::uint64_t>(plan.workingSetBytes, 1));
+    const auto* found =
+        std::find_if(std::begin(classes), std::end(classes), [&](const Class& c) { return sets < c.workingSets; });
+    return found->hits;
+}
+
+ordered_json tableRow(const MemoryPlan& plan)
+{
+    return {{"budget_bytes", plan.budgetBytes}, {"expert_cache_bytes", plan.expertCacheBytes},
+        {"expected_hits", hitClass(plan)}, {"above_safe_share", plan.aboveSafeShare}};
+}
+
+class PlanCommand final : public Command {
+public:
+    Arguments declare() override
+    {
+        Arguments arguments("plan MODEL [OPTIONS]",
+            "Shows how a RAM budget would be divided, without loading weights. Exit code 1 if the budget\n"
+            "given is below the floor.");
+        declareModel(arguments, m_flags);
+        arguments.group("Plan");
+        arguments.flag("--table", m_table, "compare budgets");
+        declareEngineFlags(arguments, m_flags);
+        return arguments;
+    }
+
+    Result<int> run(CommandContext& context) override
+    {
+        WASTE_TRY(const auto container, openContainer(m_flags));
+        WASTE_TRY(const MemoryPlan plan, memoryPlan(*container, m_flags));
+        std::vector<MemoryPlan> rows;
+        if (m_table) {
+            WASTE_TRY(rows, tablePlans(*container, plan));
+        }
+        if (context.output.isJson())
+            context.output.json(json(plan, rows));
+        else
+            context.output.text(text(plan, rows));
+        return isBelowFloor(plan) ? kBelowFloorExitCode : 0;
+    }
+
+private:
+    bool hasBudget() const { return m_flags.options.budgetBytes > 0; }
+    bool isBelowFloor(const MemoryPlan& plan) const { return hasBudget() && plan.budgetBytes < plan.floorBytes; }
+
+    // The floor, one to three tokens' working sets above it, everything, and what was asked for or chosen.
+    Result<std::vector<MemoryPlan>> tablePlans(const Container& container, const MemoryPlan& plan) const
+    {
+        std::vector<std::uint64_t> budgets;
+        for (std::uint64_t sets = 0; sets <= 3; ++sets)
+            budgets.push_back(plan.floorBytes + sets * plan.workingSetBytes);
+        budgets.push_back(plan.floorBytes + plan.allExpertsBytes);
+        budgets.push_back(std::max(plan.budgetBytes, plan.floorBytes));
+        std::sort(budgets.begin(), budgets.end());
+        budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+
+        std::vector<MemoryPlan> plans;
+        for (const std::uint64_t budget : budgets) {
+            EngineFlags flags = m_flags;
+            flags.options.budgetBytes = budget;
+            WASTE_TRY(auto planned, memoryPlan(container, flags));
+            plans.push_back(std::move(planned));
+        }
+        return plans;
+    }
+
+    ordered_json json(const MemoryPlan& plan, const std::vector<MemoryPlan>& rows) const
+    {
+        ordered_json object = {{"ctx", plan.contextTokens}, {"trunk_bytes", plan.trunkBytes},
+            {"state_bytes", plan.stateBytes}, {"scratch_bytes", plan.scratchBytes},
+            {"min_expert_cache", plan.minimumExpertCacheBytes}, {"floor_bytes", plan.floorBytes},
+            {"recommended_bytes", plan.recommendedBytes}, {"physical_ram_bytes", plan.machine.physicalBytes},
+            {"usable_ram_bytes", plan.machine.usableBytes}, {"kept_state_bytes", plan.keptStateBytes},
+            {"program_bytes", plan.programBytes}};
+        if (const std::uint64_t vision = std::max(plan.visionBytes, plan.visionExtraBytes); vision > 0)
+            object["vision_bytes"] = vision;
+        if (hasBudget()) {
+            object["budget_bytes"] = plan.budgetBytes;
+            object["expert_cache_bytes"] = isBelowFloor(plan) ? ordered_json(-1) : ordered_json(plan.expertCacheBytes);
+        }
+        if (m_table) {
+            object["table"] = ordered_json::array();
+            for (const MemoryPlan& planned : rows)
+                object["table"].push_back(tableRow(planned));
+        }
+        return object;
+    }
+
+    std::string text(const MemoryPlan& plan, const std::vector<MemoryPlan>& rows) const
+    {
+        using host::formatSize;
+        std::string text = "memory plan for " + m_flags.model + " (ctx " + std::to_string(plan.contextTokens) + ")\n\n";
+        text += row("resident trunk", formatSize(plan.trunkBytes)) + "\n";
+        text += row("KDA state + KV cache", formatSize(plan.stateBytes)) + "\n";
+        text += row("scratch", formatSize(plan.scratchBytes)) + "\n";
+        if (plan.visionBytes > 0)
+            text += row("vision tower", formatSize(plan.visionBytes)) + "\n";
+        text += row("minimum expert cache", formatSize(plan.minimumExpertCacheBytes)) + "\n";
+        text += "  " + std::string(36, '-') + "\n";
+        text += row("FLOOR", formatSize(plan.floorBytes)) + "\n";
+        text += row("recommended", formatSize(plan.recommendedBytes))
+            + "   (floor + 3x a token's working set; this machine offers " + formatSize(plan.machine.usableBytes)
+            + ")\n";
+        if (plan.visionExtraBytes > 0 && plan.visionBytes == 0)
+            text +=
+                "\n" + row("with --image", formatSize(plan.visionExtraBytes)) + " more, taken from the expert cache\n";
+        if (hasBudget()) {
+            text += "\n  budget " + formatSize(plan.budgetBytes);
+            text += isBelowFloor(plan) ? " is BELOW the floor — open would fail\n"
+                                       : " -> expert cache " + formatSize(plan.expertCacheBytes) + "\n";
+        }
+        return rows.empty() ? text : text + "\n" + tableText(rows);
+    }
+
+    static std::string tableText(const std::vector<MemoryPlan>& rows)
+    {
+        std::string text = printfText("  %11s %13s   %s\n", "budget", "expert cache", "expected hits");
+        for (const MemoryPlan& plan : rows) {
+            text += printfText("  %11s %13s   %s%s\n", host::formatSize(plan.budgetBytes).c_str(),
+                host::formatSize(plan.expertCacheBytes).c_str(), hitClass(plan),
+                plan.aboveSafeShare ? "; more than 7/8 of usable RAM: paging makes it far slower" : "");
+        }
+        return text;
+    }
+
+    EngineFlags m_flags;
+    bool m_table = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makePlanCommand()
+{
+    return std::make_unique<PlanCommand>();
+}
+
+} // namespace waste::cli

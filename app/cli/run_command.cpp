@@ -1,0 +1,165 @@
+#include "cli/chat_flags.h"
+#include "cli/chat_request.h"
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/reply_printer.h"
+#include "cli/reply_run.h"
+#include "cli/sampling_flags.h"
+#include "cli/text_input.h"
+
+#include "waste/chat_format.h"
+#include "waste/engine.h"
+#include "waste/session.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace waste::cli {
+
+namespace {
+
+constexpr std::uint32_t kDefaultTokens = 128;
+
+// What the model is going to read, and how it was made.
+struct RenderedPrompt {
+    Prompt prompt; // thinking, effort, channel, tools
+    std::vector<TokenId> ids;
+    std::string echo; // raw text that is printed in front of its continuation
+};
+
+class RunCommand final : public Command {
+public:
+    Arguments declare() override
+    {
+        Arguments arguments("run MODEL [PROMPT] [OPTIONS]",
+            "Generates once. The prompt is the argument, --file, or standard input (\"-\", or what is piped in).");
+        declareModel(arguments, m_flags);
+        arguments.positional(m_source.argument);
+        arguments.group("Prompt");
+        arguments.value("--file", "FILE", into(m_source.file), "read the prompt from a file");
+        arguments.value(
+            "--messages", "FILE", into(m_messages), "a whole conversation: a chat request, or its messages");
+        arguments.value("--system", "TEXT", into(m_system), "system message in front of the prompt");
+        arguments.value("--tools", "FILE", into(m_files.tools), "JSON array of tools that the model may call");
+        arguments.value("--schema", "FILE", into(m_files.schema), "JSON schema that the answer should follow");
+        declareChatFlags(arguments, m_chat);
+        arguments.flag("--markup", m_markup, "with --raw: recognise special tokens in the text");
+        declareSamplingFlags(arguments, m_sampling, std::to_string(kDefaultTokens));
+        arguments.group("Output");
+        arguments.flag("--show-thinking", m_showThinking, "thinking on standard error").byDefault("on a terminal");
+        arguments.flag("--no-stats", m_noStatistics, "no line of figures at the end");
+        declareEngineFlags(arguments, m_flags);
+        return arguments;
+    }
+
+    Result<int> run(CommandContext& context) override
+    {
+        WASTE_TRY(const auto container, openContainer(m_flags));
+        WASTE_TRY(const auto format, openChatFormat(*container, m_chat, context.output));
+        WASTE_TRY(const RenderedPrompt rendered, render(*format, context.output));
+        if (rendered.ids.size() >= m_flags.options.contextTokens)
+            return Error{ErrorCode::InvalidArgument, "context_length_exceeded",
+                "the prompt has " + std::to_string(rendered.ids.size()) + " tokens, the context "
+                    + std::to_string(m_flags.options.contextTokens) + "; raise --ctx"};
+
+        WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
+        WASTE_TRY(const auto session, engine->createSession());
+        return generate(*engine, *session, *format, rendered, context);
+    }
+
+private:
+    Result<RenderedPrompt> render(const ChatFormat& format, Output& output)
+    {
+        const bool isRaw = format.kind() == ChatFormat::Kind::Raw;
+        if (m_markup && !isRaw)
+            return Error{ErrorCode::InvalidArgument, "", "--markup needs --raw: elsewhere the chat format decides"};
+        if (isRaw && m_system) {
+            output.warning("--system has no effect without a chat format");
+            m_system.reset();
+        }
+        WASTE_TRY(const auto members, readRequestFiles(m_files));
+        if (m_files.schema)
+            output.warning("the schema is shown to the model; its answer is not forced to follow it");
+
+        RenderedPrompt rendered;
+        std::string request;
+        if (m_messages) {
+            if (m_source.argument || m_source.file)
+                return Error{ErrorCode::InvalidArgument, "", "--messages and a prompt exclude each other"};
+            WASTE_TRY(const std::string messages, readInput(*m_messages));
+            request = requestWith(messages, members);
+        } else {
+            WASTE_TRY(const std::string text, readText(m_source, "the prompt", output));
+            if (text.empty())
+                return Error{ErrorCode::InvalidArgument, "", "the prompt is empty"};
+            if (isRaw)
+                rendered.echo = text;
+            if (m_markup) {
+                WASTE_TRY_STATUS(format.tokenizer().encodeMarkup(text, rendered.ids));
+                return rendered;
+            }
+            request = requestWith(requestFor(text, m_system), members);
+        }
+        WASTE_TRY(rendered.prompt, format.render(request, m_chat.renderOptions()));
+        WASTE_TRY(rendered.ids, encodeSegments(format.tokenizer(), rendered.prompt.segments));
+        return rendered;
+    }
+
+    Result<int> generate(Engine& engine, Session& session, const ChatFormat& format, const RenderedPrompt& rendered,
+        CommandContext& context) const
+    {
+        Output& output = context.output;
+        ReplyRequest request;
+        request.ids = rendered.ids;
+        request.reading = {rendered.prompt.startChannel, m_sampling.stopStrings, rendered.prompt.declaredTools};
+        request.sampling = m_sampling.over(SamplingOptions{}); // greedy unless asked: a run can be repeated
+        request.tokensMax = m_sampling.tokensMax.value_or(kDefaultTokens);
+        request.thinking = rendered.prompt.thinking;
+        request.effort = rendered.prompt.effort;
+        request.cancel = &context.cancel;
+
+        if (output.isJson())
+            output.json({{"event", "start"}, {"model", engine.container().info().name},
+                {"ctx", session.contextTokens()}, {"prompt_tokens", rendered.ids.size()}, {"cached_tokens", 0},
+                {"seed", std::to_string(request.sampling.seed)}, {"thinking", request.thinking},
+                {"effort",
+                    request.effort.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(request.effort)}});
+        else
+            output.text(rendered.echo);
+
+        ReplyPrinter printer(
+            output, {.showThinking = m_showThinking || output.errorsAreOnTerminal(), .statistics = !m_noStatistics});
+        const ReplyOutcome outcome = runReply(engine, session, format, request, printer.events());
+        printer.end(outcome);
+        if (outcome.error)
+            return *outcome.error;
+        if (outcome.reason == FinishReason::ContextFull)
+            output.note("context of " + std::to_string(session.contextTokens()) + " tokens is full at position "
+                + std::to_string(session.position()) + "; raise --ctx for more");
+        return 0;
+    }
+
+    EngineFlags m_flags;
+    ChatFlags m_chat;
+    SamplingFlags m_sampling;
+    TextSource m_source;
+    std::optional<std::string> m_messages;
+    std::optional<std::string> m_system;
+    RequestFiles m_files;
+    bool m_markup = false;
+    bool m_showThinking = false;
+    bool m_noStatistics = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeRunCommand()
+{
+    return std::make_unique<RunCommand>();
+}
+
+} // namespace waste::cli
