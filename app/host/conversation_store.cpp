@@ -29,15 +29,7 @@ std::string randomHex(std::size_t digits)
     return text;
 }
 
-// "20261129T150000Z-7f3a9c". Nothing else is ever used as the name of a folder.
-std::string newConversationId(std::string_view createdUtc)
-{
-    std::string id;
-    std::copy_if(
-        createdUtc.begin(), createdUtc.end(), std::back_inserter(id), [](char c) { return c != '-' && c != ':'; });
-    return id + "-" + randomHex(6);
-}
-
+// Nothing else is ever used as the name of a folder.
 bool isConversationId(std::string_view text)
 {
     constexpr std::string_view kPattern = "00000000T000000Z-xxxxxx";
@@ -96,12 +88,13 @@ Result<std::vector<ConversationSummary>> ConversationStore::list()
     return summaries;
 }
 
-Result<ConversationJournal> ConversationStore::create()
+Result<ConversationJournal> ConversationStore::create(std::string_view id)
 {
+    if (!isConversationId(id))
+        return Error{ErrorCode::InvalidArgument, "", std::string(id) + " is no name for a conversation"};
     const std::string createdUtc = utcText(std::chrono::system_clock::now());
-    const std::string id = newConversationId(createdUtc);
     // The folder appears with its first line in it, or not at all.
-    const std::filesystem::path hidden = conversationsFolder() / ("." + id);
+    const std::filesystem::path hidden = conversationsFolder() / ("." + std::string(id));
     WASTE_TRY_STATUS(makePrivateFolder(hidden));
     WASTE_TRY_STATUS(replaceFile(hidden / "journal.jsonl", conversationLine(id, createdUtc).dump() + "\n"));
     std::error_code error;
@@ -258,6 +251,13 @@ void ConversationStore::removeLeftovers(const std::vector<ConversationSummary>& 
             && now - entry->last_write_time() > kAbandonedAfter)
             std::filesystem::remove_all(entry->path(), error);
     }
+}
+
+std::string newConversationId()
+{
+    std::string id = utcText(std::chrono::system_clock::now());
+    std::erase_if(id, [](char c) { return c == '-' || c == ':'; });
+    return id + "-" + randomHex(6);
 }
 
 std::string newMessageId()

@@ -31,7 +31,7 @@ public:
     Result<std::vector<ConversationSummary>> list();
     [[nodiscard]] const std::vector<PutAside>& putAside() const { return m_putAside; }
 
-    Result<ConversationJournal> create();
+    Result<ConversationJournal> create(std::string_view id); // of newConversationId()
     Result<ConversationJournal> openForWriting(std::string_view id);
     // An answer that nobody is writing any more is Interrupted.
     [[nodiscard]] Result<Conversation> read(std::string_view id) const;
@@ -60,7 +60,9 @@ private:
     std::vector<PutAside> m_putAside;
 };
 
-// A new message's id: 16 random hex digits.
+// "20261129T150000Z-7f3a9c": the time and six random hex digits.
+std::string newConversationId();
+// 16 random hex digits.
 std::string newMessageId();
 
 } // namespace waste::host

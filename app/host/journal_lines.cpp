@@ -126,6 +126,8 @@ bool applyText(const Json& line, Conversation& conversation)
     if (place == message->blocks.size()) {
         message->blocks.emplace_back();
         message->blocks.back().type = *type;
+        take(line, "name", message->blocks.back().name);
+        take(line, "call_id", message->blocks.back().callId);
     }
     if (message->blocks[place].type != *type)
         return false;
@@ -194,6 +196,14 @@ Json messageLine(const Message& message)
 Json textLine(std::string_view messageId, std::size_t blockIndex, Block::Type type, std::string_view text)
 {
     return {{"kind", "text"}, {"id", messageId}, {"block", blockIndex}, {"type", nameOf(type)}, {"text", text}};
+}
+
+Json toolCallLine(std::string_view messageId, std::size_t blockIndex, const Block& call)
+{
+    Json line = textLine(messageId, blockIndex, Block::Type::ToolCall, call.text);
+    line["name"] = call.name;
+    line["call_id"] = call.callId;
+    return line;
 }
 
 Json stateLine(std::string_view messageId, MessageState state, std::string_view reason)

@@ -13,6 +13,7 @@ namespace waste::host {
 Json conversationLine(std::string_view conversationId, std::string_view createdUtc);
 Json messageLine(const Message& message);
 Json textLine(std::string_view messageId, std::size_t blockIndex, Block::Type type, std::string_view text);
+Json toolCallLine(std::string_view messageId, std::size_t blockIndex, const Block& call); // that an answer gained
 Json stateLine(std::string_view messageId, MessageState state, std::string_view reason = {});
 Json stateLine(std::string_view messageId, MessageState state, std::string_view reason, const AnswerTimings& timings);
 Json setLine(std::string_view field, Json value);

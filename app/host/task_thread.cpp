@@ -1,7 +1,5 @@
 #include "host/task_thread.h"
 
-#include <utility>
-
 namespace waste::host {
 
 TaskThread::TaskThread()
@@ -19,11 +17,14 @@ TaskThread::~TaskThread()
     m_thread.join();
 }
 
-void TaskThread::post(std::function<void()> task)
+void TaskThread::post(std::function<void()> task, Clock::duration delay)
 {
     {
         const std::lock_guard lock(m_mutex);
-        m_tasks.push_back(std::move(task));
+        // A task that tries again later would otherwise keep the destructor waiting for ever.
+        if (m_ending && delay > Clock::duration::zero())
+            return;
+        m_tasks.emplace(std::pair(Clock::now() + delay, m_postCount++), std::move(task));
     }
     m_changed.notify_one();
 }
@@ -32,11 +33,19 @@ void TaskThread::run()
 {
     std::unique_lock lock(m_mutex);
     while (true) {
-        m_changed.wait(lock, [this] { return m_ending || !m_tasks.empty(); });
-        if (m_tasks.empty())
-            return;
-        const std::function<void()> task = std::move(m_tasks.front());
-        m_tasks.pop_front();
+        if (m_tasks.empty()) {
+            if (m_ending)
+                return;
+            m_changed.wait(lock);
+            continue;
+        }
+        const auto first = m_tasks.begin();
+        if (!m_ending && first->first.first > Clock::now()) {
+            m_changed.wait_until(lock, first->first.first);
+            continue;
+        }
+        const std::function<void()> task = std::move(first->second);
+        m_tasks.erase(first);
         lock.unlock();
         task();
         lock.lock();

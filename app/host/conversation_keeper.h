@@ -1,0 +1,61 @@
+#pragma once
+
+#include "host/conversation_store.h"
+#include "host/task_thread.h"
+#include "waste/result.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace waste::host {
+
+// The store on a thread of its own, for a front end that must not wait for the disk.
+//
+// Every call returns at once and is carried out in order; `done` runs on the keeper's thread. Any thread
+// may call. A conversation that was loaded or written stays locked until release().
+class ConversationKeeper {
+public:
+    struct List {
+        std::vector<ConversationSummary> conversations; // newest first
+        std::vector<PutAside> putAside;
+    };
+    struct Loaded {
+        Conversation conversation;
+        std::string draft;
+        std::string readOnlyReason; // empty: may be written
+    };
+    template<typename Value>
+    using Done = std::function<void(Result<Value>)>;
+
+    ConversationKeeper(std::filesystem::path dataFolder, std::string writerName);
+
+    void list(Done<List> done);
+    void load(std::string id, Done<Loaded> done);
+    // Creates the conversation if it is new.
+    void append(std::string id, std::vector<Json> lines, Done<void> done);
+    void saveDraft(std::string id, std::string text, Done<void> done);
+    // Nothing is written for now: compacts, and lets other programs write.
+    void release(std::string id);
+    // For work that belongs between these calls. Such a task may call appendNow().
+    void post(std::function<void()> task, TaskThread::Clock::duration delay = {});
+    Status appendNow(const std::string& id, const std::vector<Json>& lines); // on the keeper's thread only
+
+private:
+    Status openStore();
+    Result<ConversationJournal*> journal(const std::string& id);
+    Result<Loaded> loadNow(const std::string& id);
+    Status saveDraftNow(const std::string& id, const std::string& text);
+
+    const std::filesystem::path m_dataFolder;
+    const std::string m_writerName;
+    // Used on the thread only:
+    std::optional<ConversationStore> m_store;
+    std::map<std::string, ConversationJournal> m_journals; // by id
+    TaskThread m_thread; // last: its tasks use everything above
+};
+
+} // namespace waste::host

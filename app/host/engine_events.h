@@ -1,0 +1,97 @@
+#pragma once
+
+#include "host/conversation.h"
+#include "waste/chat_format.h"
+#include "waste/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace waste::host {
+
+// What the engine is doing. There is one truth; window and command line put it into words.
+struct EngineStatus {
+    enum class Phase : std::uint8_t {
+        NoModel,
+        Opening, // done of total bytes of the trunk
+        Ready,
+        Reading, // done of total tokens of the prompt
+        Thinking, // tokenCount tokens so far
+        Answering,
+        Stopping, // until the layer at work is finished
+        Stopped, // an answer was stopped and can be continued
+        Failed, // see error; the model may still be open
+    };
+    using Clock = std::chrono::steady_clock;
+
+    Phase phase = Phase::NoModel;
+    std::string modelName; // empty: no model is open
+    std::string answerId; // whose answer is being read or written, or was stopped
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+    std::uint32_t tokenCount = 0; // of the reply
+    std::uint32_t thinkingTokenCount = 0; // contained in it
+    double tokensPerSecond = 0; // over the last ten seconds; 0 until two tokens came
+    std::chrono::milliseconds left{0}; // Reading: estimate; 0: not known
+    Clock::time_point since = {}; // when this opening or answer began
+    std::uint32_t contextTokens = 0;
+    std::uint64_t usedTokens = 0; // evaluated tokens of the conversation in the engine
+    std::uint64_t budgetBytes = 0;
+    Error error; // Failed
+};
+
+struct OpenModelRequest {
+    std::filesystem::path model;
+    std::uint64_t budgetBytes = 0; // 0: by the rule of the memory plan
+    std::uint32_t contextTokens = 4096;
+    std::uint64_t programBytes = 0; // see MemoryPlan::Request
+};
+
+// One answer.
+struct AnswerRequest {
+    std::string id; // of the answer: the message that will hold it
+    Json messages; // array of OpenAI's messages up to the question
+    Json partialMessage; // an unfinished reply to go on with, as an assistant message; null: a new reply
+    bool thinking = true;
+    std::string effort = "low"; // low, high, max, none
+    std::uint32_t tokensMax = 0; // 0: what the context holds
+    std::optional<std::uint64_t> seed; // none: random where the sampling draws at all
+    AnswerTimings timings; // of the partial message; those of the reply go on from them
+};
+
+struct ReplyText {
+    enum class Channel : std::uint8_t { Thinking, Content };
+    std::string answerId;
+    Channel channel = Channel::Content;
+    std::string text;
+};
+
+struct ReplyBegan { // reading is over
+    std::string answerId;
+};
+
+struct ReplyEnded {
+    enum class Reason : std::uint8_t { Done, Limit, ContextFull, Stopped, Failed };
+    std::string answerId;
+    Reason reason = Reason::Done;
+    Error error; // Failed
+    bool answerIsEmpty = false; // the model ended inside its thinking
+    std::vector<ToolCall> calls;
+    std::uint64_t reusedTokens = 0; // of the prompt: read for an earlier answer
+    std::uint64_t expertHits = 0;
+    std::uint64_t expertMisses = 0;
+    AnswerTimings timings; // of the whole answer
+};
+
+struct AnswerStarted { // its turn has come
+    std::string answerId;
+};
+
+using EngineEvent = std::variant<EngineStatus, AnswerStarted, ReplyBegan, ReplyText, ReplyEnded>;
+
+} // namespace waste::host
