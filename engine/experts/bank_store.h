@@ -1,0 +1,46 @@
+#pragma once
+
+#include "container/bank_reader.h"
+#include "container/codebooks.h"
+#include "container/manifest.h"
+#include "container/verification.h"
+#include "experts/record_store.h"
+#include "waste/result.h"
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace waste {
+
+// The expert banks of a container, all opened at once: one file handle per mixture-of-experts layer.
+class BankStore final : public RecordStore {
+public:
+    struct Options {
+        bool direct = true; // past the page cache where the file system allows it
+        Verification verification = Verification::Headers; // Full adds the checksum of each record
+    };
+
+    // For a container with experts. `manifest` and `codebooks` outlive the store. Errors: those of
+    // BankReader::open().
+    static Result<std::unique_ptr<BankStore>> open(const std::filesystem::path& directory, const Manifest& manifest,
+        const Codebooks& codebooks, const Options& options);
+
+    [[nodiscard]] const Grid& grid() const override { return m_grid; }
+    [[nodiscard]] bool isDirect() const override;
+    Status read(ExpertKey key, std::span<std::byte> target) const override;
+    [[nodiscard]] ExpertView view(ExpertKey key, std::span<const std::byte> record) const override;
+
+    // Transfers asked of the system so far, over all banks.
+    [[nodiscard]] std::uint64_t readCount() const;
+
+private:
+    BankStore(std::vector<BankReader> banks, const Grid& grid, Verification verification);
+    [[nodiscard]] const BankReader& bank(ExpertKey key) const;
+
+    std::vector<BankReader> m_banks; // by layer, from m_grid.firstLayer on
+    Grid m_grid;
+    Verification m_verification;
+};
+
+} // namespace waste

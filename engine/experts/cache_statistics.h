@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace waste {
+
+// hits + misses = accesses. A record whose read was announced counts as a miss at its first access.
+struct CacheStatistics {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t readsIssued = 0;
+    std::uint64_t readsFailed = 0;
+    std::uint64_t bytesRead = 0;
+    std::uint64_t evictions = 0;
+    std::uint32_t slotsUsed = 0;
+    std::uint32_t slotCount = 0;
+    std::chrono::nanoseconds readWait = {}; // acquire() was blocked by reads
+    std::chrono::nanoseconds diskBusy = {}; // at least one read was under way
+};
+
+// The same while it is being counted. Written under the cache's lock, read without it: each number is
+// right, and together they may be a few accesses apart.
+struct CacheCounters {
+    using Count = std::atomic<std::uint64_t>;
+    Count hits = 0;
+    Count misses = 0;
+    Count readsIssued = 0;
+    Count readsFailed = 0;
+    Count bytesRead = 0;
+    Count evictions = 0;
+    Count slotsUsed = 0;
+    Count readWaitNs = 0;
+    Count diskBusyNs = 0;
+
+    static void add(Count& count, std::uint64_t amount) { count.fetch_add(amount, std::memory_order_relaxed); }
+    static std::uint64_t get(const Count& count) { return count.load(std::memory_order_relaxed); }
+};
+
+} // namespace waste

@@ -1,0 +1,174 @@
+#include "memory/memory_plan.h"
+
+#include "base/checked.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+namespace waste {
+namespace {
+
+constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+// Up to this working set a model counts as small: more than three working sets still pays (streaming 7.3).
+constexpr std::uint64_t kSmallWorkingSetBytes = 2 * kGibibyte;
+
+// A sum or product that overflows stays at the largest number, and planMemory() refuses it.
+struct Saturated {
+    std::uint64_t value = 0;
+
+    friend Saturated operator+(Saturated a, Saturated b)
+    {
+        return {checkedAdd(a.value, b.value).value_or(std::numeric_limits<std::uint64_t>::max())};
+    }
+    friend Saturated operator*(Saturated a, Saturated b)
+    {
+        return {checkedMultiply(a.value, b.value).value_or(std::numeric_limits<std::uint64_t>::max())};
+    }
+};
+
+struct Choice {
+    std::uint64_t budgetBytes = 0;
+    MemoryPlan::Rule rule = MemoryPlan::Rule::Explicit;
+};
+
+std::uint64_t safeShareBytes(const Machine& machine)
+{
+    return machine.usableBytes - machine.usableBytes / 8;
+}
+
+// The budget that keeps every record in a slot; the minimum cache is in the floor already.
+std::uint64_t everythingBytes(const MemoryPlan& plan, const ModelSizes& sizes)
+{
+    const std::uint64_t slots = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount * slotBytes(sizes.recordBytes);
+    const std::uint64_t missing = slots - std::min(slots, plan.minimumExpertCacheBytes);
+    return plan.floorBytes + std::max(plan.allExpertsBytes, missing);
+}
+
+// The rule of streaming 7.3, in its order.
+Choice chooseBudget(const MemoryPlan& plan, const ModelSizes& sizes)
+{
+    using Rule = MemoryPlan::Rule;
+    const std::uint64_t usable = plan.machine.usableBytes;
+    const std::uint64_t cap = safeShareBytes(plan.machine);
+    const std::uint64_t floor = plan.floorBytes;
+    if (floor > cap)
+        return {cap, Rule::Floor}; // refused by check()
+    const std::uint64_t everything = everythingBytes(plan, sizes);
+    if (everything <= usable / 5 * 3)
+        return {everything, Rule::Everything};
+    for (std::uint64_t count = 3; count >= 1; --count) {
+        const std::uint64_t budget = floor + count * plan.workingSetBytes;
+        if (budget > usable / 4 * 3)
+            continue;
+        const std::uint64_t half = std::min(everything, usable / 2);
+        if (plan.workingSetBytes <= kSmallWorkingSetBytes && half > budget)
+            return {half, Rule::SmallModel};
+        return {budget, Rule::WorkingSets};
+    }
+    const std::uint64_t slice = std::min(cap - floor, plan.workingSetBytes / 5);
+    const std::uint64_t slots =
+        (plan.minimumExpertCacheBytes + slice) / std::max<std::uint64_t>(1, slotBytes(sizes.recordBytes));
+    if (slots >= std::uint64_t{4} * sizes.expertsPerToken)
+        return {floor + slice, Rule::Slice};
+    return {floor, Rule::Floor};
+}
+
+// What the cache gets of the budget.
+void divideBudget(MemoryPlan& plan, const ModelSizes& sizes)
+{
+    if (plan.budgetBytes < plan.floorBytes || sizes.expertCount == 0)
+        return;
+    plan.expertCacheBytes = plan.budgetBytes - plan.floorBytes + plan.minimumExpertCacheBytes;
+    const std::uint64_t records = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
+    plan.expertSlotCount =
+        static_cast<std::uint32_t>(std::min(records, plan.expertCacheBytes / slotBytes(sizes.recordBytes)));
+}
+
+// Rounded up, so that a size typed back as it was read is enough.
+std::string sizeText(std::uint64_t bytes)
+{
+    const bool large = bytes >= kGibibyte;
+    const double unit = static_cast<double>(large ? kGibibyte : kGibibyte / 1024);
+    const double digits = large ? 100 : 1;
+    char text[32];
+    std::snprintf(text, sizeof(text), large ? "%.2f GiB" : "%.0f MiB",
+        std::ceil(static_cast<double>(bytes) / unit * digits) / digits);
+    return text;
+}
+
+} // namespace
+
+std::uint64_t slotBytes(std::uint64_t recordBytes)
+{
+    return roundUp(recordBytes, kSlotAlignment);
+}
+
+Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request& request, const Machine& machine)
+{
+    if (request.contextTokens == 0)
+        return Error{ErrorCode::InvalidArgument, "context", "the context must hold at least one token"};
+    const Saturated context{request.contextTokens};
+    const Saturated record{sizes.recordBytes};
+    const Saturated k{sizes.expertsPerToken};
+    const Saturated fullState = Saturated{sizes.stateFixedBytes} + Saturated{sizes.stateBytesPerToken} * context;
+    const Saturated kept = Saturated{sizes.checkpointCount} * Saturated{sizes.stateFixedBytes}
+        + Saturated{std::max(1U, sizes.conversationCount) - 1} * fullState;
+
+    MemoryPlan plan;
+    plan.contextTokens = request.contextTokens;
+    plan.machine = machine;
+    plan.trunkBytes = sizes.trunkBytes;
+    plan.keptStateBytes = kept.value;
+    plan.stateBytes = (fullState + kept).value;
+    plan.programBytes = request.programBytes != 0 ? request.programBytes : kProgramBytes;
+    plan.scratchBytes = (Saturated{sizes.scratchBytes} + Saturated{plan.programBytes}).value;
+    plan.visionExtraBytes = request.vision ? 0 : sizes.visionBytes;
+    plan.visionBytes = request.vision ? sizes.visionBytes : 0;
+    plan.allExpertsBytes = sizes.allExpertsBytes;
+    plan.workingSetBytes = (record * k * Saturated{sizes.moeLayerCount}).value;
+    // Two tokens' experts of one layer, and a slot for each expert of one even where records are tiny.
+    if (sizes.expertCount > 0)
+        plan.minimumExpertCacheBytes =
+            std::max((Saturated{2} * k * record).value, (k * Saturated{slotBytes(sizes.recordBytes)}).value);
+
+    const Saturated floor = Saturated{plan.trunkBytes} + Saturated{plan.stateBytes} + Saturated{plan.scratchBytes}
+        + Saturated{plan.minimumExpertCacheBytes} + Saturated{plan.visionBytes};
+    const Saturated recommended = floor + Saturated{3} * Saturated{plan.workingSetBytes};
+    const Saturated everything = recommended + Saturated{plan.allExpertsBytes}
+        + Saturated{sizes.moeLayerCount} * Saturated{sizes.expertCount} * (record + Saturated{kSlotAlignment});
+    if (everything.value == std::numeric_limits<std::uint64_t>::max())
+        return Error{ErrorCode::Unsupported, "too_large", "the model's sizes exceed what 64 bits can count"};
+    plan.floorBytes = floor.value;
+    plan.recommendedBytes = recommended.value;
+
+    const Choice choice =
+        request.budgetBytes != 0 ? Choice{request.budgetBytes, MemoryPlan::Rule::Explicit} : chooseBudget(plan, sizes);
+    plan.budgetBytes = choice.budgetBytes;
+    plan.rule = choice.rule;
+    plan.aboveSafeShare = plan.budgetBytes > safeShareBytes(machine);
+    divideBudget(plan, sizes);
+    return plan;
+}
+
+Status MemoryPlan::check() const
+{
+    if (budgetBytes >= floorBytes)
+        return {};
+    const std::string context = " at a context of " + std::to_string(contextTokens) + " tokens";
+    Error error{ErrorCode::RamBudget, "ram_budget", {}};
+    if (rule == Rule::Explicit) {
+        error.message = "a budget of " + sizeText(budgetBytes) + " is below this model's floor" + context
+            + "; give it at least " + sizeText(floorBytes) + ", or shorten the context";
+    } else {
+        error.message = "this model needs at least " + sizeText(floorBytes) + " of RAM" + context
+            + ", and this machine can spare " + sizeText(budgetBytes) + " of its " + sizeText(machine.usableBytes)
+            + "; shorten the context, or set a budget of " + sizeText(floorBytes)
+            + " yourself and accept that the machine may page";
+    }
+    return error;
+}
+
+} // namespace waste
