@@ -1,0 +1,109 @@
+#include "support/failing_disk.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+namespace waste::test {
+namespace {
+
+FailingDisk::Plan activePlan;
+std::atomic<bool> active = false; // publishes activePlan
+std::atomic<std::uint32_t> calls = 0;
+
+// Whether this call fails; sets errno then.
+[[maybe_unused]] bool fails(FailingDisk::Call call)
+{
+    if (!active.load(std::memory_order_acquire) || activePlan.call != call)
+        return false;
+    const std::uint32_t number = ++calls;
+    if (activePlan.error == 0 || number < activePlan.firstFailing
+        || number - activePlan.firstFailing >= activePlan.failingCount)
+        return false;
+    errno = activePlan.error;
+    return true;
+}
+
+[[maybe_unused]] std::size_t transferBytes(std::size_t wanted)
+{
+    return active.load(std::memory_order_acquire) ? std::min(wanted, activePlan.transferBytesMax) : wanted;
+}
+
+} // namespace
+
+FailingDisk::FailingDisk(const Plan& plan)
+{
+    activePlan = plan;
+    calls = 0;
+    active.store(true, std::memory_order_release);
+}
+
+FailingDisk::~FailingDisk()
+{
+    active.store(false, std::memory_order_release);
+}
+
+std::uint32_t FailingDisk::callCount() const
+{
+    return calls;
+}
+
+} // namespace waste::test
+
+#if defined(__linux__)
+
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool waste::test::FailingDisk::isSupported()
+{
+    return true;
+}
+
+// Visible to the shared libraries as well: std::filesystem renames from inside of one.
+#define WASTE_INTERPOSE extern "C" __attribute__((visibility("default")))
+using waste::test::FailingDisk;
+
+WASTE_INTERPOSE ssize_t pread(int file, void* target, size_t bytes, off_t offset)
+{
+    if (waste::test::fails(FailingDisk::Call::Read))
+        return -1;
+    // Asked for whole, because uncached reads of odd lengths are refused, and reported short.
+    const ssize_t moved = syscall(SYS_pread64, file, target, bytes, offset);
+    return moved <= 0 ? moved : static_cast<ssize_t>(waste::test::transferBytes(static_cast<size_t>(moved)));
+}
+
+WASTE_INTERPOSE ssize_t pwrite(int file, const void* source, size_t bytes, off_t offset)
+{
+    if (waste::test::fails(FailingDisk::Call::Write))
+        return -1;
+    return syscall(SYS_pwrite64, file, source, waste::test::transferBytes(bytes), offset);
+}
+
+WASTE_INTERPOSE int fdatasync(int file)
+{
+    return waste::test::fails(FailingDisk::Call::Flush) ? -1 : static_cast<int>(syscall(SYS_fdatasync, file));
+}
+
+WASTE_INTERPOSE int fsync(int file)
+{
+    return waste::test::fails(FailingDisk::Call::Flush) ? -1 : static_cast<int>(syscall(SYS_fsync, file));
+}
+
+WASTE_INTERPOSE int rename(const char* from, const char* to) noexcept
+{
+    if (waste::test::fails(FailingDisk::Call::Rename))
+        return -1;
+    return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+#else
+
+bool waste::test::FailingDisk::isSupported()
+{
+    return false;
+}
+
+#endif

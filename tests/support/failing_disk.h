@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace waste::test {
+
+// Makes the operating system's file calls fail, for as long as it lives and for all threads of this test
+// program. The product knows nothing of it: the program's own pread, pwrite, ... stand before the C
+// library's. One at a time; Linux only, elsewhere isSupported() is false and nothing fails.
+class FailingDisk {
+public:
+    enum class Call : std::uint8_t { Read, Write, Flush, Rename }; // Flush: of files and of folders
+    struct Plan {
+        Call call = Call::Read;
+        std::uint32_t firstFailing = 1; // counts from 1
+        std::uint32_t failingCount = UINT32_MAX; // of consecutive calls
+        int error = 0; // errno; 0: none fails
+        std::size_t transferBytesMax = SIZE_MAX; // reads and writes move no more at once
+    };
+
+    explicit FailingDisk(const Plan& plan);
+    ~FailingDisk();
+    FailingDisk(const FailingDisk&) = delete;
+    FailingDisk& operator=(const FailingDisk&) = delete;
+
+    [[nodiscard]] std::uint32_t callCount() const; // of the planned kind, since construction
+    static bool isSupported();
+};
+
+} // namespace waste::test
