@@ -1,0 +1,47 @@
+#pragma once
+
+#include "checkpoint/checkpoint_files.h"
+#include "container/manifest.h"
+#include "waste/converter.h"
+#include "waste/result.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace waste {
+
+// A dense tensor, and where its stored form goes.
+struct TrunkItem {
+    const CheckpointTensor* source = nullptr;
+    TrunkEntry entry;
+};
+
+// Everything about a conversion that follows from the checkpoint's headers and the options, before a weight
+// is read: where every byte of the container will lie.
+struct ConversionPlan {
+    nlohmann::json manifestConfig; // of composeConfig()
+    ModelConfig config;
+    ExpertQuant quant;
+    ExpertGeometry geometry; // empty without experts
+    std::vector<BankEntry> banks; // ascending by layer; codebook bases in that order from 0
+    std::vector<TrunkItem> trunk; // ascending by name
+    std::uint64_t trunkFileBytes = 0;
+    std::uint64_t seed = 0;
+    // How the bytes come about and from what: two conversions with the same text write the same container.
+    std::string recipe;
+
+    [[nodiscard]] std::uint64_t bankBytes() const; // of all banks
+    [[nodiscard]] std::uint64_t codebooksBytes() const;
+    [[nodiscard]] std::uint64_t containerBytes() const { return bankBytes() + codebooksBytes() + trunkFileBytes; }
+};
+
+// Refuses a checkpoint of which a tensor is missing, has another shape than the configuration asks for, or
+// belongs to nothing. `files` outlives the plan. Errors: Corrupt, Unsupported, Io; they name the tensor.
+Result<ConversionPlan> planConversion(const CheckpointFiles& files, const ConvertOptions& options);
+
+ExpertQuant expertQuantOf(ExpertFormat format);
+
+} // namespace waste

@@ -1,0 +1,46 @@
+#include "convert/publication.h"
+
+#include "container/format.h"
+
+#include <string>
+#include <system_error>
+
+namespace waste {
+namespace {
+
+std::string pendingName(std::string_view file)
+{
+    return std::string(file) + ".new";
+}
+
+bool isThere(const std::filesystem::path& path)
+{
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+Status dropSuffix(const std::filesystem::path& target, std::string_view file)
+{
+    return renameDurably(target / pendingName(file), target / file);
+}
+
+} // namespace
+
+Status commitContainer(const WorkFolder& folder)
+{
+    WASTE_TRY_STATUS(folder.publish(kTrunkFile, pendingName(kTrunkFile)));
+    WASTE_TRY_STATUS(folder.publish(kManifestFile, pendingName(kManifestFile)));
+    return recoverCommit(folder.target());
+}
+
+Status recoverCommit(const std::filesystem::path& target)
+{
+    const std::filesystem::path trunk = target / pendingName(kTrunkFile);
+    if (!isThere(target / pendingName(kManifestFile)))
+        return removeFile(trunk);
+    if (isThere(trunk))
+        WASTE_TRY_STATUS(dropSuffix(target, kTrunkFile));
+    return dropSuffix(target, kManifestFile);
+}
+
+} // namespace waste

@@ -1,0 +1,155 @@
+#include "convert/target_state.h"
+
+#include "checkpoint/json_file.h"
+#include "container/format.h"
+#include "convert/side_files.h"
+#include "platform/file_error.h"
+#include "platform/path_text.h"
+#include "platform/small_file.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace waste {
+namespace {
+
+constexpr std::string_view kPlanFile = "plan.json";
+constexpr std::uint64_t kPlanBytesMax = 64U << 10;
+
+struct StoredPlan {
+    std::string recipe;
+    std::string created;
+};
+
+std::string textMember(const nlohmann::json& object, const char* key)
+{
+    const auto value = object.find(key);
+    return value != object.end() && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+// Empty if there is none, or none that can be read: then the folder is worth nothing.
+Result<std::optional<StoredPlan>> readPlan(const WorkFolder& folder)
+{
+    const auto text = readSmallFile(folder.path(kPlanFile), kPlanBytesMax);
+    if (!text && text.error().code == ErrorCode::Io)
+        return text.error();
+    const auto root = text ? parseJsonObject(*text, kPlanFile) : Result<nlohmann::json>(text.error());
+    if (!root)
+        return std::optional<StoredPlan>();
+    return std::optional(StoredPlan{textMember(*root, "recipe"), textMember(*root, "created")});
+}
+
+Status writePlan(const WorkFolder& folder, const StoredPlan& plan)
+{
+    const nlohmann::json root = {{"recipe", plan.recipe}, {"created", plan.created}};
+    return folder.write(kPlanFile, root.dump(2) + "\n");
+}
+
+// Whether the target has anything besides the work folder.
+Result<bool> isEmptyTarget(const std::filesystem::path& target)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(target, error)) {
+        if (entry.path().filename() != WorkFolder::kName)
+            return false;
+    }
+    if (error)
+        return fileError("read", target, error);
+    return true;
+}
+
+// Files that a conversion writes, besides the manifest.
+bool isOfContainer(const std::string& name)
+{
+    return name == kTrunkFile || name == kCodebooksFile || std::ranges::find(kSideFiles, name) != kSideFiles.end()
+        || (name.starts_with("experts-L") && name.ends_with(".bin"));
+}
+
+// The manifest goes first: from then on nobody takes the rest for a container.
+Status discard(const WorkFolder& folder)
+{
+    WASTE_TRY_STATUS(removeFile(folder.target() / kManifestFile));
+    WASTE_TRY_STATUS(folder.clear());
+    std::vector<std::filesystem::path> remains;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.target(), error)) {
+        if (isOfContainer(textFromPath(entry.path().filename())))
+            remains.push_back(entry.path());
+    }
+    if (error)
+        return fileError("read", folder.target(), error);
+    for (const std::filesystem::path& file : remains)
+        WASTE_TRY_STATUS(removeFile(file));
+    return {};
+}
+
+Error occupied(const std::filesystem::path& target, const std::string& by)
+{
+    return {ErrorCode::InvalidArgument, "target_occupied",
+        textFromPath(target) + " already holds " + by + "; choose another folder, or replace it by force"};
+}
+
+// 2026-01-31T23:59:59Z
+std::string currentTime()
+{
+    using namespace std::chrono;
+    const auto now = floor<seconds>(system_clock::now());
+    const auto day = floor<days>(now);
+    const year_month_day date(day);
+    const hh_mm_ss time(now - day);
+    char text[32];
+    std::snprintf(text, sizeof(text), "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+        static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+    return text;
+}
+
+} // namespace
+
+Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan& plan, const ConvertOptions& options)
+{
+    const std::filesystem::path& target = folder.target();
+    TargetState state;
+    const auto manifestText = readSmallFile(target / kManifestFile, Manifest::kBytesMax);
+    if (manifestText) {
+        auto manifest = Manifest::parse(*manifestText);
+        if (manifest && manifest->desktop.recipe == plan.recipe)
+            state.published = std::move(*manifest);
+    }
+    WASTE_TRY(const std::optional<StoredPlan> stored, readPlan(folder));
+    const bool isOurs = stored && stored->recipe == plan.recipe;
+
+    // A container in the target decides, else what was begun there, else whether there is anything at all.
+    std::optional<Error> refusal;
+    if (manifestText.has_value() && !state.published)
+        refusal = occupied(target, "a container that was made differently");
+    else if (!state.published && stored && !isOurs)
+        refusal = occupied(target, "an unfinished conversion with other settings or weights");
+    else if (!state.published && !stored) {
+        WASTE_TRY(const bool isEmpty, isEmptyTarget(target));
+        if (!isEmpty)
+            refusal = occupied(target, "other files");
+    }
+    if (refusal && !options.force)
+        return std::move(*refusal);
+    if (refusal)
+        WASTE_TRY_STATUS(discard(folder));
+
+    if (isOurs && !refusal) {
+        state.created = stored->created;
+        return state;
+    }
+    if (!refusal)
+        WASTE_TRY_STATUS(folder.clear()); // remains of something else beside a container that is ours
+    state.created = state.published ? state.published->desktop.created
+        : options.created.empty()   ? currentTime()
+                                    : options.created;
+    WASTE_TRY_STATUS(writePlan(folder, {plan.recipe, state.created}));
+    return state;
+}
+
+} // namespace waste

@@ -1,0 +1,102 @@
+#include "convert/vq_encoder.h"
+
+#include "base/half.h"
+#include "base/little_endian.h"
+#include "container/index_packing.h"
+#include "convert/row_scale.h"
+
+#include <array>
+#include <cassert>
+#include <vector>
+
+namespace waste {
+namespace {
+
+constexpr std::uint32_t kStagesMax = 8;
+
+// Working memory of one row.
+struct RowScratch {
+    explicit RowScratch(std::size_t columns, std::size_t stages)
+        : residual(columns)
+        , sum(columns)
+        , indices(stages * columns / kVectorDim)
+    {
+    }
+    std::vector<float> residual; // [columns], what no stage has taken yet
+    std::vector<float> sum; // [columns], entries of all stages, added as a reader adds them
+    std::vector<std::uint8_t> indices; // [stages][vectors]
+};
+
+void searchGreedily(const VqCodebooks& codebooks, RowScratch& row)
+{
+    const std::size_t vectorCount = row.residual.size() / kVectorDim;
+    std::ranges::fill(row.sum, 0.0F);
+    for (std::size_t stage = 0; stage < codebooks.stageCount(); ++stage) {
+        std::uint8_t* indices = row.indices.data() + stage * vectorCount;
+        codebooks.search(stage).nearest(row.residual.data(), vectorCount, indices);
+        for (std::size_t v = 0; v < vectorCount; ++v) {
+            const float* entry = codebooks.entry(stage, indices[v]);
+            for (std::size_t d = v * kVectorDim; d < (v + 1) * kVectorDim; ++d) {
+                const float value = entry[d % kVectorDim];
+                row.residual[d] -= value;
+                row.sum[d] += value;
+            }
+        }
+    }
+}
+
+// The factor that brings `sum` nearest to `values`.
+float fittedScale(std::span<const float> values, std::span<const float> sum)
+{
+    double product = 0;
+    double square = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        product += static_cast<double>(values[i]) * static_cast<double>(sum[i]);
+        square += static_cast<double>(sum[i]) * static_cast<double>(sum[i]);
+    }
+    return square > 0 ? static_cast<float>(product / square) : 0;
+}
+
+void storeIndices(const ExpertQuant& quant, const ExpertGeometry::Matrix& matrix, std::uint32_t r,
+    const RowScratch& row, std::span<std::byte> record)
+{
+    const std::uint32_t vectorCount = matrix.columns / kVectorDim;
+    for (std::uint32_t v = 0; v < vectorCount; ++v) {
+        std::array<std::uint8_t, kStagesMax> stages{};
+        for (std::uint32_t stage = 0; stage < quant.stages; ++stage)
+            stages[stage] = row.indices[stage * vectorCount + v];
+        std::byte* target = record.data() + matrix.indexOffset + indexOffset(quant, matrix.columns, r, v);
+        if (quant.indexBits == 6) {
+            const auto packed = packSixBit({stages[0], stages[1], stages[2], stages[3]});
+            std::memcpy(target, packed.data(), packed.size());
+        } else {
+            std::memcpy(target, stages.data(), quant.stages);
+        }
+    }
+}
+
+} // namespace
+
+SquaredError encodeVqMatrix(std::span<const float> values, const ExpertGeometry::Matrix& matrix,
+    const ExpertQuant& quant, const VqCodebooks& codebooks, std::span<std::byte> record, ThreadPool& pool)
+{
+    assert(values.size() == std::uint64_t{matrix.rows} * matrix.columns);
+    assert(quant.vecDim == kVectorDim && quant.stages == codebooks.stageCount() && quant.stages <= kStagesMax);
+    std::vector<SquaredError> errors(matrix.rows);
+    pool.parallelFor(matrix.rows, kIndexBlockRows, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+        RowScratch row(matrix.columns, quant.stages);
+        for (std::uint32_t r = begin; r < end; ++r) {
+            const auto original = values.subspan(std::uint64_t{r} * matrix.columns, matrix.columns);
+            divideRow(original, rowRms(original), row.residual.data());
+            searchGreedily(codebooks, row);
+            storeIndices(quant, matrix, r, row, record);
+            const std::uint16_t scale = halfFromFloat(fittedScale(original, row.sum));
+            storeLittle(record, matrix.scaleOffset + std::uint64_t{r} * sizeof(scale), scale);
+            for (std::uint32_t c = 0; c < matrix.columns; ++c)
+                errors[r].add(original[c], floatFromHalf(scale) * row.sum[c]);
+        }
+    });
+    return sumInOrder(errors);
+}
+
+} // namespace waste

@@ -1,0 +1,125 @@
+#include "convert/work_folder.h"
+
+#include "platform/file_error.h"
+#include "platform/output_file.h"
+#include "platform/path_text.h"
+
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace waste {
+namespace {
+
+constexpr std::string_view kLockName = "lock";
+
+Status writeAll(const std::filesystem::path& path, std::span<const std::byte> content)
+{
+    WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
+    WASTE_TRY_STATUS(file.append(content));
+    WASTE_TRY_STATUS(file.flush());
+    return file.close();
+}
+
+} // namespace
+
+Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target)
+{
+    const std::filesystem::path folder = target / kName;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        return fileError("create", folder, error);
+    const std::filesystem::path lockFile = folder / kLockName;
+    auto lock = FileLock::acquire(lockFile);
+    // A conversion that ends deletes its lock file; a lock on a deleted file keeps nobody out.
+    if (lock && !std::filesystem::exists(lockFile, error))
+        lock = Error{ErrorCode::Busy, "busy", {}};
+    if (!lock) {
+        if (lock.error().code == ErrorCode::Busy)
+            lock.error().message = textFromPath(target) + " is being written by another conversion";
+        return std::move(lock.error());
+    }
+    return WorkFolder(target, folder, std::move(*lock));
+}
+
+WorkFolder::WorkFolder(std::filesystem::path target, std::filesystem::path folder, FileLock lock)
+    : m_target(std::move(target))
+    , m_folder(std::move(folder))
+    , m_lock(std::move(lock))
+{
+}
+
+Status WorkFolder::write(std::string_view name, std::span<const std::byte> content) const
+{
+    std::filesystem::path temporary = path(name);
+    temporary += ".tmp";
+    WASTE_TRY_STATUS(writeAll(temporary, content));
+    return renameDurably(temporary, path(name));
+}
+
+Status WorkFolder::write(std::string_view name, std::string_view text) const
+{
+    return write(name, std::as_bytes(std::span(text)));
+}
+
+Status WorkFolder::publish(std::string_view name, std::string_view targetName) const
+{
+    return renameDurably(path(name), m_target / targetName);
+}
+
+Status WorkFolder::writeTarget(std::string_view targetName, std::span<const std::byte> content) const
+{
+    WASTE_TRY_STATUS(writeAll(path(targetName), content));
+    return publish(targetName, targetName);
+}
+
+Status WorkFolder::clear() const
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder, error)) {
+        if (entry.path().filename() == kLockName)
+            continue;
+        std::filesystem::remove_all(entry.path(), error);
+        if (error)
+            return fileError("delete", entry.path(), error);
+    }
+    if (error)
+        return fileError("read", m_folder, error);
+    return {};
+}
+
+Status WorkFolder::remove(WorkFolder folder)
+{
+    const std::filesystem::path path = folder.m_folder;
+    WASTE_TRY_STATUS(folder.clear());
+    {
+        const WorkFolder released = std::move(folder); // some systems delete no file that is open
+    }
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error)
+        return fileError("delete", path, error);
+    return {};
+}
+
+Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to)
+{
+    std::error_code error;
+    std::filesystem::rename(from, to, error);
+    if (error)
+        return fileError("replace", to, error);
+    return flushDirectory(to.parent_path());
+}
+
+Status removeFile(const std::filesystem::path& path)
+{
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    if (error)
+        return fileError("delete", path, error);
+    return {};
+}
+
+} // namespace waste

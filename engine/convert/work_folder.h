@@ -1,0 +1,54 @@
+#pragma once
+
+#include "platform/file_lock.h"
+#include "waste/result.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace waste {
+
+// `.waste-convert` inside the container that is being made: unfinished files and what a later run needs to
+// go on. Whoever holds it is the only one who changes the container.
+//
+// A name appears in the folder or in the container only with its whole content, on the device: files are
+// written elsewhere, flushed and renamed. So the state on disk is the only state.
+class WorkFolder {
+public:
+    static constexpr std::string_view kName = ".waste-convert";
+
+    // Makes target and folder as needed. Errors: Busy (another conversion holds it), Io.
+    static Result<WorkFolder> open(const std::filesystem::path& target);
+
+    [[nodiscard]] const std::filesystem::path& target() const { return m_target; }
+    [[nodiscard]] std::filesystem::path path(std::string_view name) const { return m_folder / name; }
+
+    // A small file of the folder, replaced as a whole.
+    [[nodiscard]] Status write(std::string_view name, std::span<const std::byte> content) const;
+    [[nodiscard]] Status write(std::string_view name, std::string_view text) const;
+    // Moves a complete, flushed file of the folder into the container, over what has that name there.
+    [[nodiscard]] Status publish(std::string_view name, std::string_view targetName) const;
+    // write() and publish() in one.
+    [[nodiscard]] Status writeTarget(std::string_view targetName, std::span<const std::byte> content) const;
+
+    // Deletes everything in the folder but the lock.
+    [[nodiscard]] Status clear() const;
+    // Deletes the folder. Call when the container is complete.
+    static Status remove(WorkFolder folder);
+
+private:
+    WorkFolder(std::filesystem::path target, std::filesystem::path folder, FileLock lock);
+
+    std::filesystem::path m_target;
+    std::filesystem::path m_folder;
+    FileLock m_lock;
+};
+
+// Renames a file and makes the new name durable.
+Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
+// Removes a file if it exists.
+Status removeFile(const std::filesystem::path& path);
+
+} // namespace waste
