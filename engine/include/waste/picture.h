@@ -1,0 +1,25 @@
+#pragma once
+
+#include "waste/container.h"
+#include "waste/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace waste {
+
+// What a picture would become, from the header of its file alone (spec: vision 2.2).
+struct Picture {
+    std::uint32_t width = 0; // pixels as shown, before any resize: what the prompt states
+    std::uint32_t height = 0;
+    std::uint32_t positionCount = 0; // places it takes in the sequence
+
+    // `file` is the whole file, `name` names it in messages. Errors: Unsupported (the model has no vision
+    // tower, or one that this program does not know), Corrupt (the tower's description), Io with reason
+    // invalid_image.
+    static Result<Picture> inspect(const Container& container, std::span<const std::byte> file, std::string_view name);
+};
+
+} // namespace waste

@@ -1,0 +1,147 @@
+#include "session/vision_model.h"
+
+#include "checkpoint/vision_description.h"
+#include "container/trunk.h"
+#include "platform/path_text.h"
+#include "platform/small_file.h"
+#include "vision/image_file.h"
+#include "vision/image_patches.h"
+#include "vision/image_plan.h"
+#include "vision/vision_tower.h"
+#include "waste/picture.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace waste {
+namespace {
+
+constexpr std::uint64_t kVisionFileBytesMax = 1U << 20;
+constexpr std::uint64_t kPicturesQueuedMax = 32; // spec: vision 4
+
+Result<VisionConfig> describeContainer(const ContainerFiles& container, const ModelConfig& text)
+{
+    const std::filesystem::path& path = container.sideFiles.vision;
+    if (path.empty())
+        return Error{ErrorCode::Unsupported, "no_vision", "this model has no vision tower, so it cannot see pictures"};
+    WASTE_TRY(const std::string content, readSmallFile(path, kVisionFileBytesMax));
+    const nlohmann::json json = nlohmann::json::parse(content, nullptr, /*allow_exceptions=*/false);
+    return VisionConfig::parse(json, text.hiddenSize, text.vocabularySize, textFromPath(path));
+}
+
+Result<VisionConfig> describeCheckpoint(const CheckpointFiles& checkpoint, const ModelConfig& text)
+{
+    std::vector<std::string> warnings;
+    WASTE_TRY(const nlohmann::ordered_json vision, describeVision(checkpoint, warnings));
+    if (vision.is_null())
+        return Error{ErrorCode::Unsupported, "no_vision", "this model has no vision tower, so it cannot see pictures"};
+    return VisionConfig::parse(
+        nlohmann::json(vision), text.hiddenSize, text.vocabularySize, textFromPath(checkpoint.directory()));
+}
+
+// What the weights take once they are resident.
+std::uint64_t weightBytes(const detail::ModelFiles& files, const VisionConfig& config)
+{
+    std::uint64_t bytes = 0;
+    for (const VisionTensor& tensor : visionTensors(config)) {
+        if (files.container() == nullptr) {
+            bytes += roundUp<std::uint64_t>(tensor.rows * tensor.columns * sizeof(float), kArenaAlignment);
+        } else if (const TrunkEntry* entry = files.container()->manifest.find(tensor.name)) {
+            bytes += Trunk::residentBytes(*entry);
+        }
+    }
+    return bytes;
+}
+
+} // namespace
+
+Result<VisionConfig> VisionModel::describe(const detail::ModelFiles& files)
+{
+    return files.container() != nullptr ? describeContainer(*files.container(), files.config)
+                                        : describeCheckpoint(*files.checkpoint(), files.config);
+}
+
+Result<std::uint64_t> VisionModel::plannedBytes(const detail::ModelFiles& files, std::uint32_t threadCount)
+{
+    WASTE_TRY(const VisionConfig config, describe(files));
+    const std::uint64_t patches = config.patchBudget();
+    const std::uint64_t rowBytes = std::uint64_t{config.textHiddenSize} * sizeof(float);
+    return weightBytes(files, config) + kImageDecodeBytesMax + kImagePixelsMax * 4
+        + patches * VisionConfig::kPatchFloats * sizeof(float)
+        + VisionTower::scratchBytes(config, config.patchBudget(), threadCount)
+        + kPicturesQueuedMax * (patches / 4) * rowBytes;
+}
+
+Result<std::unique_ptr<VisionModel>> VisionModel::load(const Parts& parts)
+{
+    WASTE_TRY(const VisionConfig config, describe(parts.files));
+    WASTE_TRY(Arena arena, Arena::create(weightBytes(parts.files, config), "the vision tower"));
+    std::unique_ptr<VisionModel> model(new VisionModel(parts, config, std::move(arena)));
+    WASTE_TRY_STATUS(model->loadWeights());
+    return model;
+}
+
+VisionModel::VisionModel(const Parts& parts, const VisionConfig& config, Arena arena)
+    : m_parts(parts)
+    , m_config(config)
+    , m_arena(std::move(arena))
+{
+}
+
+Status VisionModel::loadWeights()
+{
+    std::unordered_map<std::string, kernels::MatrixView> tensors;
+    std::optional<Trunk> trunk;
+    if (const ContainerFiles* container = m_parts.files.container()) {
+        WASTE_TRY(trunk, Trunk::open(container->directory));
+    }
+    for (const VisionTensor& tensor : visionTensors(m_config)) {
+        if (trunk) {
+            const TrunkEntry* entry = m_parts.files.container()->manifest.find(tensor.name);
+            if (entry == nullptr)
+                continue; // bindVisionWeights() names it
+            const auto target = m_arena.take<std::byte>(Trunk::residentBytes(*entry), Trunk::kAlignment);
+            WASTE_TRY(tensors[tensor.name], trunk->load(*entry, target, Verification::Headers));
+            continue;
+        }
+        const CheckpointTensor* stored = m_parts.files.checkpoint()->find(tensor.name);
+        if (stored == nullptr || stored->elements() != tensor.rows * tensor.columns)
+            continue;
+        const auto target = m_arena.take<float>(stored->elements());
+        WASTE_TRY_STATUS(m_parts.files.checkpoint()->read(*stored, 0, target));
+        kernels::MatrixView& view = tensors[tensor.name];
+        view.rows = static_cast<std::uint32_t>(tensor.rows);
+        view.columns = tensor.columns;
+        view.rowBytes = std::uint64_t{tensor.columns} * sizeof(float);
+        view.payload = reinterpret_cast<const std::byte*>(target.data());
+    }
+    const auto find = [&tensors](std::string_view name) {
+        const auto found = tensors.find(std::string(name));
+        return found == tensors.end() ? std::nullopt : std::optional(found->second);
+    };
+    WASTE_TRY(m_weights, bindVisionWeights(m_config, find, m_parts.kernels));
+    return {};
+}
+
+Result<std::vector<float>> VisionModel::encode(std::span<const std::byte> file, std::string_view name,
+    const ProgressSink& progress, const CancelFlag* cancel) const
+{
+    WASTE_TRY(const Image image, decodeImage(file, name));
+    const ImagePlan plan = planImage(image.width, image.height, m_config.patchBudget(), m_config.patchLimitPerSide);
+    const std::vector<float> patches = makePatches(image, plan, m_config);
+    const VisionTower tower({m_config, m_weights, m_parts.kernels, m_parts.pool});
+    return tower.encode(patches, plan, progress, cancel);
+}
+
+Result<Picture> Picture::inspect(const Container& container, std::span<const std::byte> file, std::string_view name)
+{
+    WASTE_TRY(const VisionConfig config, VisionModel::describe(container.files()));
+    WASTE_TRY(const ImageHeader header, readImageHeader(file, name));
+    const ImagePlan plan = planImage(header.width, header.height, config.patchBudget(), config.patchLimitPerSide);
+    return Picture{header.width, header.height, plan.positionCount()};
+}
+
+} // namespace waste

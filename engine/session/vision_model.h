@@ -1,0 +1,54 @@
+#pragma once
+
+#include "kernels/kernel_table.h"
+#include "kernels/thread_pool.h"
+#include "memory/arena.h"
+#include "session/model_files.h"
+#include "vision/vision_config.h"
+#include "vision/vision_weights.h"
+#include "waste/result.h"
+#include "waste/types.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace waste {
+
+// The vision tower of one model, resident while it exists. One thread at a time.
+class VisionModel {
+public:
+    // Shapes and preparation, from vision.json or a checkpoint's configuration. Errors: Unsupported (no
+    // tower, or one of another kind), Io, Corrupt.
+    static Result<VisionConfig> describe(const detail::ModelFiles& files);
+
+    // What the plan adds for it: weights, a decoded picture, the tower's buffers, rows that wait for their
+    // prompt (spec: streaming 7.1). Errors as describe().
+    static Result<std::uint64_t> plannedBytes(const detail::ModelFiles& files, std::uint32_t threadCount);
+
+    struct Parts { // all outlive the model
+        const detail::ModelFiles& files;
+        const kernels::KernelTable& kernels;
+        ThreadPool& pool;
+    };
+    // Errors: as describe(), OutOfMemory, Corrupt naming a tensor.
+    static Result<std::unique_ptr<VisionModel>> load(const Parts& parts);
+
+    // A picture file → [positions][text hidden size]. Progress "vision" counts the tower's blocks.
+    // Errors: Io with reason invalid_image, Cancelled, OutOfMemory.
+    Result<std::vector<float>> encode(std::span<const std::byte> file, std::string_view name,
+        const ProgressSink& progress, const CancelFlag* cancel) const;
+
+private:
+    VisionModel(const Parts& parts, const VisionConfig& config, Arena arena);
+    Status loadWeights();
+
+    Parts m_parts;
+    VisionConfig m_config;
+    Arena m_arena; // what m_weights points into
+    VisionWeights m_weights;
+};
+
+} // namespace waste
