@@ -84,6 +84,16 @@ void multiplyAny(const KernelTable& kernels, const Matrix& matrix, const TokenIn
 
 } // namespace
 
+MatrixView rowRange(const MatrixView& matrix, std::uint32_t first, std::uint32_t count)
+{
+    MatrixView range = matrix;
+    range.rows = count;
+    range.payload += first * matrix.rowBytes;
+    if (matrix.scales != nullptr)
+        range.scales += std::size_t{first} * ((matrix.columns + matrix.group - 1) / matrix.group);
+    return range;
+}
+
 void multiply(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input, const TokenOutput& output,
     std::uint32_t begin, std::uint32_t end, float* tile)
 {

@@ -27,6 +27,9 @@ inline constexpr std::size_t kTileColumns = 1024;
 inline constexpr std::size_t kTileStride = kTileColumns + 16;
 inline constexpr std::size_t kTileFloats = kTileRows * kTileStride;
 
+// `count` rows from `first` on, as a matrix of their own.
+MatrixView rowRange(const MatrixView& matrix, std::uint32_t first, std::uint32_t count);
+
 // Rows begin..end-1. `tile` is scratch of kTileFloats. A row's result does not depend on begin and end.
 void multiply(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input, const TokenOutput& output,
     std::uint32_t begin, std::uint32_t end, float* tile);

@@ -27,6 +27,10 @@ struct ChunkInFlight {
     std::span<float> blocks; // [blocks][tokensMax][h]; Attention Residuals only
 
     [[nodiscard]] bool isEmpty() const { return tokenCount == 0; }
+    [[nodiscard]] std::span<float> block(std::uint32_t index) const // [tokensMax][h]
+    {
+        return blocks.subspan(index * sum.size(), sum.size());
+    }
     // Forgets the chunk. The sequence's state has been changed by the layers it passed: the caller restores
     // it from a copy or resets it.
     void drop() { tokenCount = 0; }

@@ -71,14 +71,18 @@ public:
     Status run(ChunkInFlight& chunk, SequenceState& state, const RunOptions& options);
 
 private:
-    Status runLayer(ChunkInFlight& chunk, SequenceState& state, const RunOptions& options);
-    void attend(ChunkInFlight& chunk, SequenceState& state);
-    Status feedForward(ChunkInFlight& chunk, SequenceState& state, const RunOptions& options);
+    void attend(ChunkInFlight& chunk, const SequenceState& state);
+    Status feedForward(ChunkInFlight& chunk, const CancelFlag* cancel);
+    void normalizeInput(const ChunkInFlight& chunk, const MixWeights& mix, bool isMixed, const float* norm);
+    void mixTokens(
+        const ChunkInFlight& chunk, const MixWeights& weights, std::uint32_t firstToken, std::uint32_t tokenCount);
     void report(const ChunkInFlight& chunk, const SequenceState& state, const RunOptions& options);
+    void deliverLogits(const ChunkInFlight& chunk, const SequenceState& state, const RunOptions& options);
     void computeLogits(const ChunkInFlight& chunk, std::uint32_t token, std::span<float> logits);
 
     Parts m_parts;
     Scratch m_scratch;
+    Compute m_compute;
 };
 
 } // namespace waste

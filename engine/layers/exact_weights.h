@@ -34,10 +34,11 @@ public:
     [[nodiscard]] const DenseExpert& expert(ExpertKey key) const;
 
 private:
-    ExactWeights(Arena arena, std::uint32_t expertCount);
+    class Loader;
+    ExactWeights(Arena arena, const ModelConfig& config);
 
     Arena m_arena;
-    std::uint32_t m_expertCount = 0;
+    std::uint32_t m_expertCount = 0; // of one layer
     std::unordered_map<std::string, kernels::MatrixView> m_tensors;
     std::vector<DenseExpert> m_experts; // [layers][experts]; empty views for dense layers
 };

@@ -12,6 +12,13 @@ namespace waste {
 inline constexpr float kKdaNormEpsilon = 1e-6F; // of q and k, added to the sum of squares (spec: model 15 D1)
 inline constexpr std::uint32_t kKdaChunkTokens = 64; // longer chunks are cut into pieces of this
 
+// g: the logarithm of what each key channel keeps of its row of S, never above 0 (step 4).
+struct KdaDecay {
+    float rate = 0; // e^A_log of the head
+    float lowerBound = 0; // < 0: bounded decay
+};
+void kdaLogDecay(const KdaDecay& decay, std::span<const float> z, std::span<float> g);
+
 // One head of a KDA layer over the tokens of a chunk (spec: model 6.4 steps 4, 6, 7 and 6.5). Rows of all
 // buffers are `stride` floats apart and D wide.
 struct KdaHead {
@@ -25,8 +32,7 @@ struct KdaHead {
     float* output = nullptr; // may be decayInput
     const float* beta = nullptr; // already between 0 and 1
     std::size_t betaStride = 0;
-    float decayRate = 0; // e^A_log
-    float gateLowerBound = 0; // < 0: bounded decay
+    KdaDecay decay;
     float* state = nullptr; // S [D][D]
 };
 

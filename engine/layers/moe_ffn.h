@@ -15,15 +15,16 @@ namespace waste {
 struct MoeScratch {
     std::span<float> scores; // [tokens][E]
     std::span<float> choice; // [E]
+    std::span<float> groupScores; // [groups]
     std::span<std::uint16_t> experts; // [tokens][k], ascending per token
     std::span<float> weights; // [tokens][k]
-    std::span<std::uint16_t> distinct; // [min(E, tokens·k)]
+    std::span<std::uint16_t> distinct; // [tokens·k]
     std::span<float> latent; // [tokens][lat]; latent experts only
     std::span<float> sum; // [tokens][lat]
     std::span<float> expertInput, expertOutput; // [tokens][lat]
     std::span<float> expertGate, expertUp; // [tokens][I]
     std::span<float> sharedGate, sharedUp; // [tokens][S]
-    std::span<float> sharedOutput; // [tokens][h]
+    std::span<float> routedOutput; // [tokens][h]; latent experts only
     std::span<std::uint32_t> tokensOfExpert; // [tokens]
     std::span<float> weightsOfExpert; // [tokens]
 
@@ -34,21 +35,23 @@ struct MoeScratch {
         if (config.moeLayerCount() == 0)
             return scratch;
         const std::size_t tokens = chunkTokensMax;
+        const std::size_t latentTokens = config.latentWidth != 0 ? tokens : 0;
         const std::size_t chosen = tokens * config.expertsPerToken;
         const std::size_t width = config.expertInputWidth();
         scratch.scores = arena.template take<float>(tokens * config.expertCount);
         scratch.choice = arena.template take<float>(config.expertCount);
+        scratch.groupScores = arena.template take<float>(config.expertGroupCount);
         scratch.experts = arena.template take<std::uint16_t>(chosen);
         scratch.weights = arena.template take<float>(chosen);
         scratch.distinct = arena.template take<std::uint16_t>(chosen);
-        scratch.latent = arena.template take<float>(config.latentWidth != 0 ? tokens * width : 0);
+        scratch.latent = arena.template take<float>(latentTokens * width);
         for (std::span<float>* buffer : {&scratch.sum, &scratch.expertInput, &scratch.expertOutput})
             *buffer = arena.template take<float>(tokens * width);
         for (std::span<float>* buffer : {&scratch.expertGate, &scratch.expertUp})
             *buffer = arena.template take<float>(tokens * config.expertWidth);
         for (std::span<float>* buffer : {&scratch.sharedGate, &scratch.sharedUp})
             *buffer = arena.template take<float>(tokens * config.sharedWidth());
-        scratch.sharedOutput = arena.template take<float>(tokens * config.hiddenSize);
+        scratch.routedOutput = arena.template take<float>(latentTokens * config.hiddenSize);
         scratch.tokensOfExpert = arena.template take<std::uint32_t>(tokens);
         scratch.weightsOfExpert = arena.template take<float>(tokens);
         return scratch;

@@ -14,7 +14,11 @@ inline constexpr float kLatentNormEpsilon = 1e-6F;
 void rmsNorm(
     const kernels::KernelTable& kernels, const float* x, const float* w, float epsilon, float* y, std::size_t count);
 
-// The same for each row of a buffer.
+// o ← RMS(o; w, ε) ⊙ σ(t): norm and gate of a KDA head (spec: model 6.4 step 8).
+void gatedRmsNorm(
+    const kernels::KernelTable& kernels, const float* t, const float* w, float epsilon, float* o, std::size_t count);
+
+// RMS norm for each row of a buffer.
 struct NormRows {
     const float* x = nullptr;
     std::size_t xStride = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "layers/compute.h"
-#include "layers/model_weights.h"
+#include "kernels/kernel_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +8,21 @@
 
 namespace waste {
 
+// Attention Residuals, one token (spec: model 6.3): the pushed blocks and, last, the running sum are
+// candidates V_i; Mix = Σ softmax(s)_i V_i with s_i = Σ_j V_i[j] / sqrt(mean(V_i²) + ε) · w[j] · u[j].
+
 inline constexpr std::size_t kMixCandidatesMax = 129; // layers are at most 128 (spec: model 2.3)
 
-// Attention Residuals, one token: out = Σ π_i V_i over the pushed blocks and the running sum, which is the
-// last candidate (spec: model 6.3). `out` is none of the inputs.
 struct MixInput {
-    std::span<const float* const> blocks; // each [h]
-    const float* sum = nullptr; // [h]
+    std::span<const float* const> candidates; // each [width]
+    const float* scoring = nullptr; // w ⊙ u [width]
     std::size_t width = 0;
     float epsilon = 0;
 };
-void mixScores(const kernels::KernelTable& kernels, const MixInput& input, const MixWeights& weights, float* scores);
-void mix(const kernels::KernelTable& kernels, const MixInput& input, const MixWeights& weights, float* out);
+
+void mixScores(const kernels::KernelTable& kernels, const MixInput& input, std::span<float> scores);
+
+// `out` is none of the candidates.
+void mix(const kernels::KernelTable& kernels, const MixInput& input, float* out);
 
 } // namespace waste

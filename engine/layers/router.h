@@ -7,10 +7,16 @@
 
 namespace waste {
 
-// Chooses experts for one token (spec: model 6.9 steps 1 to 4). `scores` holds the router's logits and is
-// overwritten; `choice` is scratch of the same length [E]. Fills `experts` [k], ascending by id, and their
-// weights. `bias` may be null.
-void routeToken(const ModelConfig& config, std::span<float> scores, const float* bias, std::span<float> choice,
-    std::span<std::uint16_t> experts, std::span<float> weights);
+// Chooses experts for one token (spec: model 6.9 steps 2 to 4). `scores` are the router's logits after the
+// sigmoid [E], `bias` [E] or null. Fills `experts` [k], ascending by id, and their weights. `choice` [E] and
+// `groupScores` [groups] are scratch.
+struct RoutingInput {
+    std::span<const float> scores;
+    const float* bias = nullptr;
+    std::span<float> choice;
+    std::span<float> groupScores;
+};
+void routeToken(
+    const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> experts, std::span<float> weights);
 
 } // namespace waste

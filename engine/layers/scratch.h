@@ -10,6 +10,7 @@ namespace waste {
 struct Scratch {
     std::span<float> tiles; // of Compute
     std::span<float> mixed, normed, delta; // [tokens][h]
+    std::span<float> mixScoring; // [h]
     std::span<float> denseGate, denseUp; // [tokens][dense width]
     std::span<float> logits; // [vocabulary]
     std::span<double> norms; // [tokens]
@@ -26,6 +27,7 @@ struct Scratch {
         scratch.tiles = arena.template take<float>(threadCount * kernels::kTileFloats);
         for (std::span<float>* buffer : {&scratch.mixed, &scratch.normed, &scratch.delta})
             *buffer = arena.template take<float>(tokens * config.hiddenSize);
+        scratch.mixScoring = arena.template take<float>(config.residualBlockSize != 0 ? config.hiddenSize : 0);
         for (std::span<float>* buffer : {&scratch.denseGate, &scratch.denseUp})
             *buffer = arena.template take<float>(tokens * denseWidth);
         scratch.logits = arena.template take<float>(config.vocabularySize);

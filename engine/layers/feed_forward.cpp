@@ -1,0 +1,63 @@
+#include "layers/feed_forward.h"
+
+#include "base/checked.h"
+
+#include <algorithm>
+
+namespace waste {
+
+namespace {
+
+constexpr std::uint32_t kRowsPerItem = 32;
+
+void activate(
+    const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count)
+{
+    if (config.activation == ModelConfig::Activation::Situ)
+        kernels.situ({config.situBeta, config.situLinearBeta}, gate, up, count);
+    else
+        kernels.silu(gate, up, count);
+}
+
+// Calls body(rowBegin, rowEnd, worker) in parallel for all rows.
+template<typename Body>
+void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAddsPerRow, const Body& body)
+{
+    compute.pool.parallelFor(ceilDivide(rows, kRowsPerItem), pieceGrain(kRowsPerItem * multiplyAddsPerRow),
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            body(begin * kRowsPerItem, std::min(end * kRowsPerItem, rows), worker);
+        });
+}
+
+template<typename Matrices>
+void runMatrices(const Compute& compute, const ModelConfig& config, const Matrices& matrices,
+    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
+{
+    const auto& [gate, up, down] = matrices;
+    const std::size_t width = gate.rows;
+    forRows(compute, gate.rows, std::size_t{2} * gate.columns * input.tokens,
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            float* const tile = compute.tile(worker);
+            multiply(compute.kernels, gate, input, {scratch.gate, width}, begin, end, tile);
+            multiply(compute.kernels, up, input, {scratch.up, width}, begin, end, tile);
+            for (std::size_t token = 0; token < input.tokens; ++token) {
+                const std::size_t first = token * width + begin;
+                activate(compute.kernels, config, scratch.gate + first, scratch.up + first, end - begin);
+            }
+        });
+    const kernels::TokenInput hidden = {scratch.gate, width, input.tokens};
+    forRows(compute, down.rows, std::size_t{down.columns} * input.tokens,
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            multiply(compute.kernels, down, hidden, output, begin, end, compute.tile(worker));
+        });
+}
+
+} // namespace
+
+void runFeedForward(const Compute& compute, const ModelConfig& config, const ExpertView& weights,
+    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
+{
+    std::visit([&](const auto& matrices) { runMatrices(compute, config, matrices, input, scratch, output); }, weights);
+}
+
+} // namespace waste

@@ -1,0 +1,150 @@
+#include "layers/moe_ffn.h"
+
+#include "layers/feed_forward.h"
+#include "layers/linear.h"
+#include "layers/norm.h"
+#include "layers/router.h"
+
+#include <algorithm>
+
+namespace waste {
+
+namespace {
+
+using kernels::TokenInput;
+using kernels::TokenOutput;
+
+// One call of runMoe().
+class MoeLayer {
+public:
+    MoeLayer(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, const MoeScratch& scratch,
+        const TokenInput& input)
+        : m_compute(compute)
+        , m_config(config)
+        , m_weights(weights)
+        , m_scratch(scratch)
+        , m_input(input)
+        , m_tokens(input.tokens)
+        , m_width(config.expertInputWidth())
+    {
+    }
+
+    // Router scores and, with latent experts, what the experts read; then every token's choice.
+    void route()
+    {
+        const std::size_t expertCount = m_config.expertCount;
+        const Projection projections[] = {
+            {m_weights.router, {m_scratch.scores.data(), expertCount}},
+            {m_weights.latentDown, {m_scratch.latent.data(), m_width}},
+        };
+        project(m_compute, m_input, std::span(projections).first(m_config.latentWidth != 0 ? 2 : 1));
+        const std::size_t chosen = m_config.expertsPerToken;
+        for (std::size_t token = 0; token < m_tokens; ++token) {
+            const std::span<float> scores = m_scratch.scores.subspan(token * expertCount, expertCount);
+            std::fill(m_scratch.choice.begin(), m_scratch.choice.end(), 1.0F);
+            m_compute.kernels.multiplySigmoid(scores.data(), m_scratch.choice.data(), expertCount);
+            std::copy(m_scratch.choice.begin(), m_scratch.choice.end(), scores.begin());
+            routeToken(m_config, {scores, m_weights.routerBias, m_scratch.choice, m_scratch.groupScores},
+                m_scratch.experts.subspan(token * chosen, chosen), m_scratch.weights.subspan(token * chosen, chosen));
+        }
+    }
+
+    // The chunk's experts, each once, ascending.
+    std::span<const std::uint16_t> distinctExperts()
+    {
+        const auto used = m_scratch.experts.first(m_tokens * m_config.expertsPerToken);
+        const auto all = m_scratch.distinct.first(used.size());
+        std::copy(used.begin(), used.end(), all.begin());
+        std::sort(all.begin(), all.end());
+        return all.first(static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin()));
+    }
+
+    void runShared(const TokenOutput& output)
+    {
+        runFeedForward(m_compute, m_config, m_weights.shared, m_input,
+            {m_scratch.sharedGate.data(), m_scratch.sharedUp.data()}, output);
+    }
+
+    void clearSum() { std::fill_n(m_scratch.sum.data(), m_tokens * m_width, 0.0F); }
+
+    // sum[t] += w_e · FFN_e(ξ[t]) for the tokens that chose the expert
+    void addExpert(std::uint16_t expert, const ExpertView& weights)
+    {
+        std::size_t count = 0;
+        const TokenInput latent = expertInput();
+        for (std::uint32_t token = 0; token < m_tokens; ++token) {
+            const auto chosen =
+                m_scratch.experts.subspan(std::size_t{token} * m_config.expertsPerToken, m_config.expertsPerToken);
+            const auto place = std::lower_bound(chosen.begin(), chosen.end(), expert);
+            if (place == chosen.end() || *place != expert)
+                continue;
+            m_scratch.tokensOfExpert[count] = token;
+            m_scratch.weightsOfExpert[count] =
+                m_scratch.weights[static_cast<std::size_t>(&*place - m_scratch.experts.data())];
+            std::copy_n(latent.x + token * latent.stride, m_width, m_scratch.expertInput.data() + count * m_width);
+            ++count;
+        }
+        runFeedForward(m_compute, m_config, weights, {m_scratch.expertInput.data(), m_width, count},
+            {m_scratch.expertGate.data(), m_scratch.expertUp.data()}, {m_scratch.expertOutput.data(), m_width});
+        for (std::size_t i = 0; i < count; ++i)
+            m_compute.kernels.addScaled(m_scratch.weightsOfExpert[i], m_scratch.expertOutput.data() + i * m_width,
+                m_scratch.sum.data() + m_scratch.tokensOfExpert[i] * m_width, m_width);
+    }
+
+    // output[t] += the experts' sum, through norm and up-projection if they are latent
+    void addSum(const TokenOutput& output)
+    {
+        const float* routed = m_scratch.sum.data();
+        if (m_config.latentWidth != 0) {
+            if (m_weights.latentNorm != nullptr) {
+                const NormRows rows = {
+                    routed, m_width, m_scratch.sum.data(), m_width, static_cast<std::uint32_t>(m_tokens), m_width};
+                rmsNormRows(m_compute, rows, m_weights.latentNorm, m_config.normEpsilon);
+            }
+            project(m_compute, {routed, m_width, m_tokens}, m_weights.latentUp,
+                {m_scratch.routedOutput.data(), m_config.hiddenSize});
+            routed = m_scratch.routedOutput.data();
+        }
+        for (std::size_t token = 0; token < m_tokens; ++token)
+            m_compute.kernels.addScaled(
+                1, routed + token * m_config.hiddenSize, output.y + token * output.stride, m_config.hiddenSize);
+    }
+
+private:
+    [[nodiscard]] TokenInput expertInput() const
+    {
+        return m_config.latentWidth != 0 ? TokenInput{m_scratch.latent.data(), m_width, m_tokens} : m_input;
+    }
+
+    const Compute& m_compute;
+    const ModelConfig& m_config;
+    const MoeWeights& m_weights;
+    const MoeScratch& m_scratch;
+    const TokenInput m_input;
+    const std::size_t m_tokens;
+    const std::size_t m_width; // of an expert's input
+};
+
+} // namespace
+
+Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
+    ExpertSource& source, const TokenInput& input, const MoeScratch& scratch, const TokenOutput& output,
+    const CancelFlag* cancel)
+{
+    MoeLayer moe(compute, config, weights, scratch, input);
+    moe.route();
+    const std::span<const std::uint16_t> experts = moe.distinctExperts();
+    source.announce(layer, experts);
+    moe.runShared(output); // while the experts are being read
+    moe.clearSum();
+    for (const std::uint16_t expert : experts) {
+        if (cancel != nullptr && cancel->isCancelled())
+            return Error{ErrorCode::Cancelled, "", "stopped before an expert was read"};
+        WASTE_TRY(const ExpertSource::Pin pin, source.acquire({layer, expert}));
+        moe.addExpert(expert, pin.view());
+    }
+    moe.addSum(output);
+    return {};
+}
+
+} // namespace waste
