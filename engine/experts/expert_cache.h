@@ -28,7 +28,8 @@ namespace waste {
 //
 // Slots for announced records are chosen when they are announced and when the window moves on, always by
 // the consumer; reader threads only carry the reads out, and the consumer reads itself what it needs and no
-// reader has begun. So hits, misses and evictions do not depend on the readers' number or speed.
+// reader has begun. So while announced records are acquired, hits, misses and evictions do not depend on
+// the readers' number or speed.
 //
 // One consumer thread announces, acquires and releases; statistics() is for any thread. Only acquire()
 // blocks; nothing is read under the lock, and nothing is allocated after create().

@@ -1,0 +1,239 @@
+// The cache over real banks: one read of one stride per miss, past the page cache, checked.
+
+#include "container/codebooks.h"
+#include "container/container_files.h"
+#include "experts/bank_store.h"
+#include "experts/expert_cache.h"
+#include "support/failing_disk.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+using namespace waste;
+using test::FailingDisk;
+
+namespace {
+
+// A golden container with its banks behind a cache. `disk` belongs to the cache.
+struct OpenBanks {
+    ContainerFiles files;
+    std::unique_ptr<Codebooks> codebooks;
+    const BankStore* disk = nullptr;
+    std::unique_ptr<ExpertCache> cache;
+};
+
+std::unique_ptr<OpenBanks> openBanks(
+    const std::filesystem::path& directory, const BankStore::Options& options, const ExpertCache::Options& cacheOptions)
+{
+    auto banks = std::make_unique<OpenBanks>();
+    auto files = ContainerFiles::open(directory);
+    if (!files)
+        qFatal("%s", files.error().message.c_str());
+    banks->files = std::move(*files);
+    std::vector<std::string> warnings;
+    auto codebooks = Codebooks::load(directory, banks->files.manifest, Verification::Headers, warnings);
+    if (!codebooks)
+        qFatal("%s", codebooks.error().message.c_str());
+    banks->codebooks = std::make_unique<Codebooks>(std::move(*codebooks));
+    auto store = BankStore::open(directory, banks->files.manifest, *banks->codebooks, options);
+    if (!store)
+        qFatal("%s", store.error().message.c_str());
+    banks->disk = store->get();
+    auto cache = ExpertCache::create(std::move(*store), cacheOptions);
+    if (!cache)
+        qFatal("%s", cache.error().message.c_str());
+    banks->cache = std::move(*cache);
+    return banks;
+}
+
+// Where a record that the cache gave out begins: its gate indices follow the header.
+const std::byte* recordOf(const ExpertSource::Pin& pin)
+{
+    return reinterpret_cast<const std::byte*>(std::get<VqExpert>(pin.view())[0].indices) - kRecordHeaderBytes;
+}
+
+std::filesystem::path golden(const QString& name)
+{
+    return QString(WASTE_TEST_DATA "/containers/%1.waste").arg(name).toStdString();
+}
+
+} // namespace
+
+class TestBankStore : public QObject {
+    Q_OBJECT
+
+    static void addContainers()
+    {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"kl-vq3r-q4g", "kl-vq2r-q8g", "kl-vq4p-q3g", "kl-vq4p-mixed", "kl-rows-f32", "k3-odd"})
+            QTest::newRow(name) << QString(name);
+    }
+
+    static std::filesystem::path copyOf(const QString& name, const QTemporaryDir& directory)
+    {
+        const std::filesystem::path copy = directory.filePath("copy.waste").toStdString();
+        std::filesystem::copy(golden(name), copy);
+        for (const auto& entry : std::filesystem::directory_iterator(copy))
+            std::filesystem::permissions(entry, std::filesystem::perms::owner_all);
+        return copy;
+    }
+
+    static void flipByte(const std::filesystem::path& path, std::uint64_t offset)
+    {
+        QFile file(QString::fromStdString(path.string()));
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QVERIFY(file.seek(static_cast<qint64>(offset)));
+        char byte = 0;
+        QVERIFY(file.getChar(&byte));
+        QVERIFY(file.seek(static_cast<qint64>(offset)));
+        QVERIFY(file.putChar(static_cast<char>(byte ^ 0x10)));
+    }
+
+private Q_SLOTS:
+    void everyMissIsOneDirectReadOfOneStride_data() { addContainers(); }
+    void everyMissIsOneDirectReadOfOneStride()
+    {
+        QFETCH(QString, name);
+        const auto banks = openBanks(golden(name), {}, {.slotCount = 5, .expertsPerToken = 2});
+        const RecordStore::Grid& grid = banks->disk->grid();
+        if (FailingDisk::isSupported() && !banks->disk->isDirect())
+            qWarning("this file system allows no uncached reads");
+        QCOMPARE(banks->disk->readCount(), 0U);
+
+        std::mt19937 random(1);
+        for (int step = 0; step < 300; ++step) {
+            const ExpertKey key{static_cast<std::uint16_t>(grid.firstLayer + random() % grid.layerCount),
+                static_cast<std::uint16_t>(random() % grid.expertCount)};
+            const std::uint16_t announced[] = {key.expert};
+            if (step % 2 == 0)
+                banks->cache->announce(key.layer, announced);
+            const std::uint64_t missesBefore = banks->cache->statistics().misses;
+            const FailingDisk counter({}); // lets everything pass and counts
+            const auto pin = banks->cache->acquire(key);
+            QVERIFY(pin);
+            if (step % 2 != 0 && FailingDisk::isSupported())
+                QCOMPARE(counter.callCount(), banks->cache->statistics().misses - missesBefore);
+        }
+        const CacheStatistics statistics = banks->cache->statistics();
+        QVERIFY(statistics.hits > 0);
+        QVERIFY(statistics.evictions > 0);
+        QCOMPARE(banks->disk->readCount(), statistics.misses);
+        QCOMPARE(statistics.readsIssued, statistics.misses);
+        QCOMPARE(statistics.bytesRead, statistics.misses * banks->files.manifest.geometry.strideBytes);
+    }
+
+    void recordsAreTheBytesOfTheirBank_data() { addContainers(); }
+    void recordsAreTheBytesOfTheirBank()
+    {
+        QFETCH(QString, name);
+        for (const bool direct : {true, false}) {
+            const auto banks = openBanks(golden(name), {.direct = direct, .verification = Verification::Full},
+                {.slotCount = 3, .expertsPerToken = 2});
+            if (!direct)
+                QVERIFY(!banks->disk->isDirect());
+            const RecordStore::Grid& grid = banks->disk->grid();
+            for (const BankEntry& entry : banks->files.manifest.banks) {
+                QFile file(QString::fromStdString((golden(name) / entry.file).string()));
+                QVERIFY(file.open(QIODevice::ReadOnly));
+                const QByteArray content = file.readAll();
+                for (std::uint16_t expert = 0; expert < grid.expertCount; ++expert) {
+                    const auto pin = banks->cache->acquire({static_cast<std::uint16_t>(entry.layer), expert});
+                    QVERIFY(pin);
+                    const char* expected = content.constData() + expert * grid.recordBytes;
+                    QCOMPARE(std::memcmp(recordOf(*pin), expected, grid.recordBytes), 0);
+                }
+            }
+        }
+    }
+
+    // The header of one record is damaged; everything around it stays usable and a repaired file is read again.
+    void aDamagedRecordIsNamedAndHarmsNoOther()
+    {
+        const QTemporaryDir directory;
+        const std::filesystem::path copy = copyOf("kl-vq3r-q4g", directory);
+        const auto banks = openBanks(copy, {}, {.slotCount = 4, .expertsPerToken = 2});
+        const RecordStore::Grid& grid = banks->disk->grid();
+        const BankEntry& entry = banks->files.manifest.banks[1];
+        const auto layer = static_cast<std::uint16_t>(entry.layer);
+        flipByte(copy / entry.file, 2 * grid.recordBytes + 6); // its expert number
+        for (int round = 0; round < 3; ++round) {
+            const auto failed = banks->cache->acquire({layer, 2});
+            QVERIFY(!failed);
+            QCOMPARE(failed.error().code, ErrorCode::Corrupt);
+            const std::string expected = "expert 2 of layer " + std::to_string(layer);
+            QVERIFY2(failed.error().message.find(expected) != std::string::npos, failed.error().message.c_str());
+            QVERIFY2(failed.error().message.find(entry.file) != std::string::npos, failed.error().message.c_str());
+            QVERIFY(banks->cache->acquire({layer, 1}));
+            QVERIFY(banks->cache->acquire({layer, 3}));
+        }
+        flipByte(copy / entry.file, 2 * grid.recordBytes + 6);
+        QVERIFY(banks->cache->acquire({layer, 2}));
+    }
+
+    void checksumsAreComparedInVerifyModeOnly()
+    {
+        const QTemporaryDir directory;
+        const std::filesystem::path copy = copyOf("kl-vq3r-q4g", directory);
+        const std::filesystem::path bank = copy / "experts-L1.bin";
+        flipByte(bank, 1000); // an index of expert 0
+        {
+            const auto banks = openBanks(copy, {}, {.slotCount = 4});
+            QVERIFY(banks->cache->acquire({1, 0}));
+        }
+        const auto banks = openBanks(copy, {.verification = Verification::Full}, {.slotCount = 4});
+        const auto failed = banks->cache->acquire({1, 0});
+        QVERIFY(!failed);
+        QVERIFY(failed.error().message.find("checksum mismatch") != std::string::npos);
+        QVERIFY(banks->cache->acquire({1, 1}));
+    }
+
+    void aBankThatIsCutWhileOpenFailsTheTokenWithFileAndPlace()
+    {
+        const QTemporaryDir directory;
+        const std::filesystem::path copy = copyOf("kl-vq3r-q4g", directory);
+        const auto banks = openBanks(copy, {}, {.slotCount = 4});
+        const std::uint64_t stride = banks->disk->grid().recordBytes;
+        std::filesystem::resize_file(copy / "experts-L1.bin", 2 * stride + 100);
+        QVERIFY(banks->cache->acquire({1, 1}));
+        const auto failed = banks->cache->acquire({1, 2});
+        QVERIFY(!failed);
+        QVERIFY2(failed.error().message.find("experts-L1.bin") != std::string::npos, failed.error().message.c_str());
+        QVERIFY2(failed.error().message.find(std::to_string(2 * stride)) != std::string::npos,
+            failed.error().message.c_str());
+    }
+
+    // EIO twice in a row is damage; the cache stays right whichever read it hits.
+    void aDiskFailureAtAnyReadIsAnErrorOfThatTokenOnly()
+    {
+        if (!FailingDisk::isSupported())
+            QSKIP("the disk cannot be made to fail here");
+        const std::uint32_t accesses = 20;
+        for (std::uint32_t failing = 1; failing <= accesses; ++failing) {
+            const auto banks =
+                openBanks(golden("kl-vq2r-q8g"), {}, {.slotCount = 4, .expertsPerToken = 2, .readerCount = 0});
+            const RecordStore::Grid& grid = banks->disk->grid();
+            const FailingDisk disk({.firstFailing = failing, .failingCount = 2, .error = EIO});
+            std::uint32_t errors = 0;
+            std::mt19937 random(3);
+            for (std::uint32_t access = 0; access < 3 * accesses; ++access) {
+                const ExpertKey key{static_cast<std::uint16_t>(grid.firstLayer + random() % grid.layerCount),
+                    static_cast<std::uint16_t>(random() % grid.expertCount)};
+                const auto pin = banks->cache->acquire(key);
+                errors += pin ? 0 : 1;
+                if (!pin)
+                    QVERIFY(
+                        pin.error().message.find(std::to_string(key.expert * grid.recordBytes)) != std::string::npos);
+            }
+            QCOMPARE(errors, 1U);
+            QCOMPARE(banks->cache->statistics().readsFailed, 1U);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestBankStore)
+#include "tst_bank_store.moc"

@@ -1,0 +1,470 @@
+// The cache over a disk that can be slow or fail: what is read, how often, by whom, and what happens when
+// it cannot be read.
+
+#include "experts/expert_cache.h"
+#include "support/fake_records.h"
+
+#include <QTest>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+
+using namespace waste;
+using test::FakeRecords;
+using Pin = ExpertSource::Pin;
+
+namespace {
+
+std::atomic<std::uint64_t> allocations = 0;
+
+constexpr RecordStore::Grid kGrid{.firstLayer = 1, .layerCount = 5, .expertCount = 24, .recordBytes = 20480};
+constexpr std::uint32_t kExpertsPerToken = 4;
+
+std::unique_ptr<ExpertCache> makeCache(
+    FakeRecords& disk, std::uint32_t slotCount, std::uint32_t readerCount, CachePolicy policy = CachePolicy::Age)
+{
+    auto cache = ExpertCache::create(disk.store(),
+        {.slotCount = slotCount, .expertsPerToken = kExpertsPerToken, .readerCount = readerCount, .policy = policy});
+    if (!cache)
+        qFatal("%s", cache.error().message.c_str());
+    return std::move(*cache);
+}
+
+std::vector<std::uint16_t> someExperts(std::mt19937& random, std::size_t count)
+{
+    std::vector<std::uint16_t> experts(kGrid.expertCount);
+    std::iota(experts.begin(), experts.end(), std::uint16_t{0});
+    std::shuffle(experts.begin(), experts.end(), random);
+    experts.resize(count);
+    std::sort(experts.begin(), experts.end());
+    return experts;
+}
+
+// The experts of some tokens, layer by layer.
+using Route = std::vector<std::pair<std::uint16_t, std::vector<std::uint16_t>>>;
+
+Route makeRoute(unsigned seed, std::size_t tokens, std::size_t expertsPerLayer = kExpertsPerToken)
+{
+    std::mt19937 random(seed);
+    Route route;
+    for (std::size_t token = 0; token < tokens; ++token) {
+        for (std::uint16_t layer = 0; layer < kGrid.layerCount; ++layer)
+            route.emplace_back(kGrid.firstLayer + layer, someExperts(random, expertsPerLayer));
+    }
+    return route;
+}
+
+struct RunResult {
+    std::uint64_t accesses = 0;
+    std::uint64_t errors = 0;
+    std::uint64_t wrong = 0;
+};
+
+// Acquires every expert of a route; one that failed is asked for again.
+RunResult run(ExpertCache& cache, const FakeRecords& disk, const Route& route)
+{
+    RunResult result;
+    for (const auto& [layer, experts] : route) {
+        cache.announce(layer, experts);
+        for (const std::uint16_t expert : experts) {
+            const ExpertKey key{layer, expert};
+            while (true) {
+                const auto pin = cache.acquire(key);
+                if (pin) {
+                    ++result.accesses;
+                    result.wrong += disk.isRecord(pin->view(), key) ? 0 : 1;
+                    break;
+                }
+                ++result.errors;
+            }
+        }
+    }
+    return result;
+}
+
+void addReaderRows()
+{
+    QTest::addColumn<uint>("readers");
+    for (const uint readers : {0U, 1U, 2U, 8U})
+        QTest::addRow("%u readers", readers) << readers;
+}
+
+} // namespace
+
+// Counts every allocation of the program, whatever thread makes it.
+void* operator new(std::size_t bytes)
+{
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    if (void* memory = std::malloc(bytes))
+        return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+class TestExpertCache : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void aMissIsOneReadAndAHitIsNone()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 8, 0);
+        for (int round = 0; round < 3; ++round) {
+            for (const std::uint16_t expert : std::initializer_list<std::uint16_t>{3, 7, 11}) {
+                const auto pin = cache->acquire({2, expert});
+                QVERIFY(pin);
+                QVERIFY(disk.isRecord(pin->view(), {2, expert}));
+            }
+        }
+        const CacheStatistics statistics = cache->statistics();
+        QCOMPARE(statistics.misses, 3U);
+        QCOMPARE(statistics.hits, 6U);
+        QCOMPARE(statistics.readsIssued, 3U);
+        QCOMPARE(statistics.bytesRead, 3U * kGrid.recordBytes);
+        QCOMPARE(statistics.evictions, 0U);
+        QCOMPARE(statistics.slotsUsed, 3U);
+        QCOMPARE(statistics.slotCount, 8U);
+        QCOMPARE(disk.readCount(), 3U);
+    }
+
+    void everyAnnouncedRecordIsReadExactlyOnce_data() { addReaderRows(); }
+    void everyAnnouncedRecordIsReadExactlyOnce()
+    {
+        QFETCH(uint, readers);
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, readers);
+        const RunResult result = run(*cache, disk, makeRoute(1, 200));
+        QCOMPARE(result.wrong, 0U);
+        QCOMPARE(result.errors, 0U);
+        const CacheStatistics statistics = cache->statistics();
+        QCOMPARE(statistics.hits + statistics.misses, result.accesses);
+        QCOMPARE(statistics.readsIssued, statistics.misses);
+        QCOMPARE(statistics.bytesRead, statistics.misses * kGrid.recordBytes);
+        QCOMPARE(disk.readCount(), statistics.misses);
+        QVERIFY(statistics.evictions > 0);
+        QVERIFY(statistics.readWait.count() > 0);
+        QVERIFY(statistics.diskBusy.count() > 0);
+    }
+
+    void countsDoNotDependOnTheReaders_data()
+    {
+        QTest::addColumn<uint>("slotCount");
+        QTest::addColumn<uint>("expertsPerLayer");
+        QTest::addColumn<int>("policy");
+        for (const CachePolicy policy : {CachePolicy::Age, CachePolicy::Lfru, CachePolicy::Lru}) {
+            for (const uint slotCount : {1U, 3U, 4U, 9U, 20U, 60U, 120U}) {
+                for (const uint experts : {4U, 23U})
+                    QTest::addRow("policy %d, %u slots, %u experts", int(policy), slotCount, experts)
+                        << slotCount << experts << int(policy);
+            }
+        }
+    }
+    void countsDoNotDependOnTheReaders()
+    {
+        QFETCH(uint, slotCount);
+        QFETCH(uint, expertsPerLayer);
+        QFETCH(int, policy);
+        const Route route = makeRoute(7, 40, expertsPerLayer);
+        std::optional<CacheStatistics> synchronous;
+        for (const std::uint32_t readers : {0U, 1U, 2U, 8U}) {
+            FakeRecords disk(kGrid);
+            const auto cache = makeCache(disk, slotCount, readers, static_cast<CachePolicy>(policy));
+            QCOMPARE(run(*cache, disk, route).wrong, 0U);
+            const CacheStatistics statistics = cache->statistics();
+            if (!synchronous)
+                synchronous = statistics;
+            QCOMPARE(statistics.hits, synchronous->hits);
+            QCOMPARE(statistics.misses, synchronous->misses);
+            QCOMPARE(statistics.evictions, synchronous->evictions);
+            QCOMPARE(statistics.slotsUsed, synchronous->slotsUsed);
+        }
+    }
+
+    void withoutACacheEveryAccessReadsIntoOneBuffer_data() { addReaderRows(); }
+    void withoutACacheEveryAccessReadsIntoOneBuffer()
+    {
+        QFETCH(uint, readers);
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 0, readers);
+        QCOMPARE(cache->statistics().slotCount, 1U);
+        const RunResult result = run(*cache, disk, makeRoute(2, 20));
+        QCOMPARE(result.wrong, 0U);
+        QCOMPARE(result.errors, 0U);
+        QCOMPARE(cache->statistics().misses, result.accesses);
+    }
+
+    void pinnedRecordsStayWhateverIsReadBeside()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 6, 2);
+        std::vector<Pin> pins;
+        for (std::uint16_t expert = 0; expert < 5; ++expert) {
+            auto pin = cache->acquire({1, expert});
+            QVERIFY(pin);
+            pins.push_back(std::move(*pin));
+        }
+        QCOMPARE(run(*cache, disk, makeRoute(3, 30)).wrong, 0U);
+        for (std::uint16_t expert = 0; expert < 5; ++expert) {
+            QVERIFY(disk.isRecord(pins[expert].view(), {1, expert}));
+            QCOMPARE(disk.readCount({1, expert}), 1U);
+        }
+    }
+
+    void aCacheThatIsHeldCompletelyIsAnErrorAndNoSilence()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 4, 2);
+        std::vector<Pin> pins;
+        for (std::uint16_t expert = 0; expert < 4; ++expert) {
+            auto pin = cache->acquire({1, expert});
+            QVERIFY(pin);
+            pins.push_back(std::move(*pin));
+        }
+        const std::uint16_t next[] = {9};
+        cache->announce(2, next);
+        const auto refused = cache->acquire({2, 9});
+        QVERIFY(!refused);
+        QCOMPARE(refused.error().code, ErrorCode::Internal);
+        QVERIFY(refused.error().message.find("expert 9 of layer 2") != std::string::npos);
+
+        const auto again = cache->acquire({1, 2}); // a second pin on what is there needs no slot
+        QVERIFY(again);
+        pins.pop_back();
+        const auto pin = cache->acquire({2, 9});
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {2, 9}));
+    }
+
+    // One slot is announced and unread, the others pinned: the demand for something else comes first.
+    void aDemandTakesTheSlotOfAnAnnouncementRatherThanFail()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 4, 0);
+        std::vector<Pin> pins;
+        for (std::uint16_t expert = 0; expert < 3; ++expert) {
+            auto pin = cache->acquire({1, expert});
+            QVERIFY(pin);
+            pins.push_back(std::move(*pin));
+        }
+        const std::uint16_t announced[] = {5};
+        cache->announce(2, announced);
+        {
+            const auto other = cache->acquire({3, 8});
+            QVERIFY(other);
+            QVERIFY(disk.isRecord(other->view(), {3, 8}));
+        }
+        const auto pin = cache->acquire({2, 5});
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {2, 5}));
+        QCOMPARE(disk.readCount(), 5U);
+    }
+
+    void aFailedDemandIsAnErrorAndTheNextTryReadsAgain()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 8, 0);
+        disk.failReads(1);
+        const auto failed = cache->acquire({4, 17});
+        QVERIFY(!failed);
+        QCOMPARE(failed.error().code, ErrorCode::Io);
+        QCOMPARE(failed.error().message, std::string("expert 17 of layer 4: the disk failed"));
+        QCOMPARE(cache->statistics().slotsUsed, 0U);
+        QCOMPARE(cache->statistics().readsFailed, 1U);
+        QCOMPARE(cache->statistics().misses, 0U);
+
+        const auto pin = cache->acquire({4, 17});
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {4, 17}));
+        QCOMPARE(disk.readCount({4, 17}), 2U);
+        QCOMPARE(cache->statistics().misses, 1U);
+    }
+
+    void aFailedReadAheadIsRepeatedByTheDemand()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 8, 1);
+        disk.failReads(1);
+        disk.close({2, 6});
+        const std::uint16_t experts[] = {6};
+        cache->announce(2, experts);
+        disk.waitUntilSomebodyWaits(); // the reader has begun; the consumer will wait for it
+        std::thread opener([&] { disk.open(); });
+        const auto pin = cache->acquire({2, 6});
+        opener.join();
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {2, 6}));
+        QCOMPARE(disk.readCount({2, 6}), 2U);
+        QCOMPARE(cache->statistics().readsFailed, 1U);
+    }
+
+    void aFailureAtAnyReadLeavesTheCacheRight_data() { addReaderRows(); }
+    void aFailureAtAnyReadLeavesTheCacheRight()
+    {
+        QFETCH(uint, readers);
+        const Route route = makeRoute(5, 6);
+        std::uint64_t reads = 0;
+        {
+            FakeRecords disk(kGrid);
+            const auto cache = makeCache(disk, 12, readers);
+            (void)run(*cache, disk, route);
+            reads = disk.readCount();
+        }
+        QVERIFY(reads > 50);
+        for (std::uint64_t failing = 1; failing <= reads; ++failing) {
+            FakeRecords disk(kGrid);
+            disk.failReads(failing);
+            const auto cache = makeCache(disk, 12, readers);
+            const RunResult result = run(*cache, disk, route);
+            QCOMPARE(result.wrong, 0U);
+            QCOMPARE(cache->statistics().readsFailed, 1U);
+            if (readers == 0)
+                QCOMPARE(result.errors, 1U); // nobody else reads, so the consumer met it
+            QVERIFY(result.errors <= 1);
+        }
+    }
+
+    void aDeadDiskFailsEveryTokenAndNothingHangs()
+    {
+        FakeRecords disk(kGrid);
+        disk.failReads(1, UINT64_MAX / 2);
+        const auto cache = makeCache(disk, 8, 2);
+        for (const auto& [layer, experts] : makeRoute(6, 20)) {
+            cache->announce(layer, experts);
+            for (const std::uint16_t expert : experts)
+                QVERIFY(!cache->acquire({layer, expert}));
+        }
+        QCOMPARE(cache->statistics().bytesRead, 0U);
+        disk.failReads(0, 0);
+        QCOMPARE(run(*cache, disk, makeRoute(6, 2)).errors, 0U);
+    }
+
+    void aDemandIsReadAtOnceWhileAReaderIsStuck()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 16, 1);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0, 1, 2};
+        cache->announce(1, experts);
+        disk.waitUntilSomebodyWaits();
+        for (const std::uint16_t expert :
+            std::initializer_list<std::uint16_t>{2, 1, 20}) { // announced, announced, and a surprise
+            const auto pin = cache->acquire({1, expert});
+            QVERIFY(pin);
+            QVERIFY(disk.isRecord(pin->view(), {1, expert}));
+        }
+        disk.open();
+        QVERIFY(cache->acquire({1, 0}));
+        QCOMPARE(disk.readCount(), 4U);
+    }
+
+    void anAnnouncementThatIsReplacedIsNotReadAnyMore()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 0);
+        for (int i = 0; i < 10; ++i) {
+            for (std::uint16_t layer = 1; layer <= 5; ++layer) {
+                const std::uint16_t experts[] = {1, 2, 3, 4};
+                cache->announce(layer, experts);
+            }
+        }
+        QCOMPARE(disk.readCount(), 0U);
+        QCOMPARE(cache->statistics().slotsUsed, 4U); // of the last announcement
+        cache->announce(1, {});
+        QCOMPARE(cache->statistics().slotsUsed, 0U);
+        QCOMPARE(cache->statistics().evictions, 0U);
+    }
+
+    void longAnnouncementsDoNotSweepOutTheCache()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 16, 0);
+        QCOMPARE(run(*cache, disk, makeRoute(8, 10)).wrong, 0U);
+        const std::uint64_t evictions = cache->statistics().evictions;
+        std::vector<std::uint16_t> all(kGrid.expertCount);
+        std::iota(all.begin(), all.end(), std::uint16_t{0});
+        cache->announce(3, all);
+        QVERIFY(cache->statistics().evictions - evictions <= 16 / 4);
+    }
+
+    void theCacheCanGoWhileReadsAreUnderWay()
+    {
+        for (int round = 0; round < 20; ++round) {
+            FakeRecords disk(kGrid);
+            auto cache = makeCache(disk, 64, 2);
+            disk.close({1, 0});
+            const std::uint16_t experts[] = {0, 1, 2, 3, 4, 5, 6, 7};
+            cache->announce(1, experts);
+            disk.waitUntilSomebodyWaits();
+            std::thread opener([&] { disk.open(); });
+            cache.reset();
+            opener.join();
+            QVERIFY(disk.readCount() >= 1);
+        }
+    }
+
+    void theCacheCanGoAtAnyMoment()
+    {
+        std::mt19937 random(11);
+        const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random()) % limit; };
+        for (int round = 0; round < 200; ++round) {
+            FakeRecords disk(kGrid);
+            const auto cache = makeCache(disk, 1 + below(40), below(4));
+            const std::vector<std::uint16_t> experts = someExperts(random, 12);
+            cache->announce(2, experts);
+            for (std::size_t i = below(12); i > 0; --i)
+                QVERIFY(cache->acquire({2, experts[i]}));
+        }
+    }
+
+    void statisticsAreReadWhileTheCacheWorks()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 30, 2);
+        std::atomic<bool> done = false;
+        std::uint64_t snapshots = 0;
+        std::thread observer([&] {
+            CacheStatistics previous;
+            while (!done || snapshots == 0) {
+                const CacheStatistics statistics = cache->statistics();
+                if (statistics.hits < previous.hits || statistics.bytesRead < previous.bytesRead)
+                    std::abort();
+                previous = statistics;
+                ++snapshots;
+            }
+        });
+        QCOMPARE(run(*cache, disk, makeRoute(9, 100)).wrong, 0U);
+        done = true;
+        observer.join();
+        QVERIFY(snapshots > 0);
+    }
+
+    void nothingIsAllocatedOnceTheCacheExists_data() { addReaderRows(); }
+    void nothingIsAllocatedOnceTheCacheExists()
+    {
+        QFETCH(uint, readers);
+        const Route route = makeRoute(10, 100);
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 30, readers);
+        QVERIFY(cache->acquire({1, 1})); // readers have named themselves by the time a read was waited for
+        run(*cache, disk, makeRoute(10, 2));
+        const std::uint64_t before = allocations;
+        const RunResult result = run(*cache, disk, route);
+        QCOMPARE(allocations - before, 0U);
+        QVERIFY(result.accesses > 0);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestExpertCache)
+#include "tst_expert_cache.moc"
