@@ -58,22 +58,24 @@ void ConfigFields::require(bool condition, std::string_view key, std::string_vie
 
 void ConfigFields::requireSupported(bool condition, std::string_view key, std::string_view rule)
 {
-    if (!condition && !m_error)
-        m_error = reason::unsupported(reason::kConfigKey,
+    if (!condition && !m_unsupported)
+        m_unsupported = reason::unsupported(reason::kConfigKey,
             std::string(m_file) + ": " + describe(key) + "; this program supports only " + std::string(rule) + ".");
 }
 
 Status ConfigFields::status() const
 {
-    if (m_error)
-        return *m_error;
+    if (m_outOfRange)
+        return *m_outOfRange;
+    if (m_unsupported)
+        return *m_unsupported;
     return {};
 }
 
 void ConfigFields::fail(std::string_view key, std::string_view rule)
 {
-    if (!m_error)
-        m_error = reason::corrupt(reason::kConfig,
+    if (!m_outOfRange)
+        m_outOfRange = reason::corrupt(reason::kConfig,
             std::string(m_file) + ": config out of range: " + describe(key) + ", must be " + std::string(rule) + ".");
 }
 

@@ -47,7 +47,8 @@ private:
     const nlohmann::json& m_object;
     const std::string m_path;
     const std::string_view m_file;
-    std::optional<Error> m_error;
+    std::optional<Error> m_outOfRange; // told before m_unsupported: nonsense is not a feature
+    std::optional<Error> m_unsupported;
 };
 
 } // namespace waste
