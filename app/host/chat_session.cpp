@@ -85,6 +85,7 @@ Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) co
     wanted.thinking = prompt.thinking;
     wanted.reader.start = prompt.startChannel;
     wanted.reader.declaredTools = prompt.declaredTools;
+    wanted.reader.stopStrings = request.stopStrings;
     std::vector<std::size_t> ends = prompt.messageEnds;
     ends.push_back(prompt.segments.size());
     std::size_t begin = 0;
@@ -218,11 +219,11 @@ Status ChatSession::generate(const AnswerRequest& request, const Wanted& wanted,
     m_liveAnswerId = request.id;
 
     GenerateOptions options;
-    options.sampling = m_sampling;
+    options.sampling = request.sampling.value_or(m_sampling);
     options.cancel = &cancel;
     options.tokensMax = request.tokensMax > 0 ? request.tokensMax : m_session->contextTokens();
     options.stopIds.assign(m_format->stopIds().begin(), m_format->stopIds().end());
-    if (m_sampling.temperature > 0) {
+    if (options.sampling.temperature > 0) {
         options.sampling.seed = request.seed.value_or(randomSeed());
         ended.timings.seed = std::to_string(options.sampling.seed);
     }

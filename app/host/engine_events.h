@@ -3,6 +3,7 @@
 #include "host/conversation.h"
 #include "waste/chat_format.h"
 #include "waste/result.h"
+#include "waste/session.h"
 
 #include <chrono>
 #include <cstdint>
@@ -61,6 +62,8 @@ struct AnswerRequest {
     std::string effort = "low"; // low, high, max, none
     std::uint32_t tokensMax = 0; // 0: what the context holds
     std::optional<std::uint64_t> seed; // none: random where the sampling draws at all
+    std::optional<SamplingOptions> sampling; // none: as recommended for the model; its own seed is not used
+    std::vector<std::string> stopStrings; // end the reply where they appear in its content
     AnswerTimings timings; // of the partial message; those of the reply go on from them
 };
 
