@@ -71,7 +71,7 @@ struct RenderOptions {
     bool thinking = true;
     std::string effort = "low"; // low, high, max, or none = no note
     bool addGenerationPrompt = true;
-    ImageResolver image; // empty: an image part is refused
+    ImageResolver image = {}; // empty: an image part is refused
 };
 
 struct ReplyDelta {
@@ -99,8 +99,8 @@ class ReplyReader {
 public:
     struct Options {
         ReplyChannel start = ReplyChannel::Response;
-        std::vector<std::string> stopStrings; // end the reply where they appear in the content; not shown
-        std::vector<std::string> declaredTools;
+        std::vector<std::string> stopStrings = {}; // end the reply where they appear in the content; not shown
+        std::vector<std::string> declaredTools = {};
     };
     ~ReplyReader();
     ReplyReader(ReplyReader&&) noexcept;
@@ -124,10 +124,10 @@ public:
     // The reply so far as an OpenAI message: role, content, reasoning_content, tool_calls.
     [[nodiscard]] std::string messageJson() const;
 
-private:
-    friend class ChatFormat;
-    struct State;
+    struct State; // engine/prompt
     explicit ReplyReader(std::unique_ptr<State> state);
+
+private:
     std::unique_ptr<State> m_state;
 };
 
