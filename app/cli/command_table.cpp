@@ -9,6 +9,7 @@ std::span<const CommandEntry> commandTable()
 {
     static constexpr std::array table = {
         CommandEntry{"run", "generate once from a prompt", makeRunCommand},
+        CommandEntry{"chat", "talk to a model", makeChatCommand},
         CommandEntry{"session", "list, show or delete saved conversations", makeSessionCommand},
         CommandEntry{"convert", "make a model of a published checkpoint", makeConvertCommand},
         CommandEntry{"info", "facts about a model, without loading it", makeInfoCommand},

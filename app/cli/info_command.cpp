@@ -5,7 +5,6 @@
 #include "host/size_text.h"
 
 #include "waste/chat_format.h"
-#include "waste/files.h"
 #include "waste/tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -20,8 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{64} << 20;
-
 std::string parameters(std::uint64_t count)
 {
     const auto value = static_cast<double>(count);
@@ -32,7 +29,6 @@ std::string parameters(std::uint64_t count)
 struct TextFacts {
     std::string chatFormat;
     bool thinking = false;
-    std::string tokenizerSha256;
 };
 
 Result<TextFacts> textFacts(const Container& container)
@@ -44,12 +40,6 @@ Result<TextFacts> textFacts(const Container& container)
     WASTE_TRY(const auto format, ChatFormat::open(container.path(), tokenizer));
     facts.chatFormat = format->name();
     facts.thinking = format->hasThinking();
-    for (const char* name : {"tokenizer.model", "tiktoken.model"}) {
-        if (const auto bytes = readFile(container.path() / name, kTokenizerBytesMax)) {
-            facts.tokenizerSha256 = sha256Text(*bytes);
-            break;
-        }
-    }
     return facts;
 }
 
@@ -103,7 +93,7 @@ private:
             {"container_bytes", info.containerBytes}, {"vocab", info.vocabularySize},
             {"ctx_max", info.contextMax > 0 ? ordered_json(info.contextMax) : ordered_json()},
             {"chat_format", textOrNull(texts.chatFormat)}, {"vision", info.hasVision}, {"thinking", texts.thinking},
-            {"tokenizer_sha256", textOrNull(texts.tokenizerSha256)}, {"created", textOrNull(info.created)},
+            {"tokenizer_sha256", textOrNull(info.tokenizerSha256)}, {"created", textOrNull(info.created)},
             {"source", textOrNull(info.source)}};
         if (engine) {
             object["backend"] = engine->backend();

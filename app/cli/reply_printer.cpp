@@ -36,10 +36,13 @@ ReplyPrinter::ReplyPrinter(Output& output, Options options)
 {
 }
 
-ReplyEvents ReplyPrinter::events()
+void ReplyPrinter::start(const Start& start)
 {
-    return {[this](std::uint64_t done, std::uint64_t total, double ms) { reading(done, total, ms); },
-        [this](const ReplyDelta& added, const ReplyReader& reader) { delta(added, reader); }};
+    if (m_output.isJson())
+        m_output.json({{"event", "start"}, {"model", start.model}, {"ctx", start.contextTokens},
+            {"prompt_tokens", start.promptTokens}, {"cached_tokens", start.cachedTokens},
+            {"seed", std::to_string(start.seed)}, {"thinking", start.thinking},
+            {"effort", start.effort.empty() ? ordered_json() : ordered_json(start.effort)}});
 }
 
 void ReplyPrinter::reading(std::uint64_t done, std::uint64_t total, double ms)
@@ -56,73 +59,68 @@ void ReplyPrinter::reading(std::uint64_t done, std::uint64_t total, double ms)
         m_output.endProgress();
 }
 
-void ReplyPrinter::delta(const ReplyDelta& delta, const ReplyReader& reader)
+void ReplyPrinter::text(const ReplyDelta& delta)
 {
     if (m_output.isJson()) {
         if (!delta.reasoning.empty())
             m_output.json({{"event", "reasoning"}, {"text", delta.reasoning}});
         if (!delta.content.empty())
             m_output.json({{"event", "content"}, {"text", delta.content}});
-    } else {
-        if (m_options.showThinking)
-            m_output.aside(delta.reasoning);
-        if (!delta.content.empty()) {
-            m_output.endAside();
-            m_output.text(delta.content);
-        }
+        return;
     }
-    for (const std::size_t position : delta.calls) {
-        if (reader.call(position).complete)
-            toolCall(position, reader);
+    if (m_options.showThinking)
+        m_output.aside(delta.reasoning);
+    if (!delta.content.empty()) {
+        m_output.endAside();
+        m_output.text(delta.content);
     }
 }
 
-void ReplyPrinter::toolCall(std::size_t position, const ReplyReader& reader)
+void ReplyPrinter::toolCall(std::size_t position, const ToolCall& call)
 {
     if (m_callShown.size() <= position)
         m_callShown.resize(position + 1);
     if (m_callShown[position])
         return;
     m_callShown[position] = true;
-    const ToolCall call = reader.call(position);
     if (m_output.isJson()) {
         m_output.json({{"event", "tool_call"}, {"index", position}, {"id", call.id}, {"name", call.name},
             {"arguments", call.arguments}});
-    } else {
-        m_output.endAside();
-        m_output.text("[call " + call.name + " " + call.arguments + "]\n");
+        return;
     }
+    m_output.endAside();
+    m_output.text("[call " + call.name + " " + call.arguments + "]\n");
 }
 
-void ReplyPrinter::end(const ReplyOutcome& outcome)
+void ReplyPrinter::end(const ReplySummary& summary)
 {
-    for (std::size_t position = 0; position < outcome.reader.callCount(); ++position)
-        toolCall(position, outcome.reader); // also those that were cut
     m_output.endProgress();
+    for (std::size_t position = 0; position < summary.calls.size(); ++position)
+        toolCall(position, summary.calls[position]);
     if (m_output.isJson())
-        endJson(outcome);
+        endJson(summary);
     else
-        endText(outcome);
+        endText(summary);
 }
 
-void ReplyPrinter::endJson(const ReplyOutcome& outcome)
+void ReplyPrinter::endJson(const ReplySummary& summary)
 {
-    ordered_json end = {{"event", "end"}, {"finish_reason", finishReasonOf(outcome)},
-        {"message", ordered_json::parse(outcome.reader.messageJson(), nullptr, false)},
-        {"usage", host::usageJson(outcome.report)}};
+    ordered_json end = {{"event", "end"}, {"finish_reason", summary.finishReason},
+        {"message", ordered_json::parse(summary.messageJson, nullptr, false)},
+        {"usage", host::usageJson(summary.report)}};
     if (m_options.statistics)
-        end["stats"] = host::wasteJson(outcome.report);
+        end["stats"] = host::wasteJson(summary.report);
     m_output.json(end);
 }
 
-void ReplyPrinter::endText(const ReplyOutcome& outcome)
+void ReplyPrinter::endText(const ReplySummary& summary)
 {
     m_output.endAside();
     m_output.text("\n");
-    if (outcome.reader.answerIsEmpty())
+    if (summary.report.emptyAnswer)
         m_output.note("the model ended inside its thinking: there is no answer");
     if (m_options.statistics)
-        m_output.plain(statisticsLine(outcome.report) + "\n");
+        m_output.plain(statisticsLine(summary.report) + "\n");
 }
 
 } // namespace waste::cli

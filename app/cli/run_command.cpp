@@ -1,17 +1,15 @@
 #include "cli/chat_flags.h"
-#include "cli/chat_request.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/reply_printer.h"
 #include "cli/reply_run.h"
+#include "cli/request_text.h"
 #include "cli/sampling_flags.h"
 #include "cli/text_input.h"
 
 #include "waste/chat_format.h"
 #include "waste/engine.h"
 #include "waste/session.h"
-
-#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <string>
@@ -122,19 +120,18 @@ private:
         request.effort = rendered.prompt.effort;
         request.cancel = &context.cancel;
 
-        if (output.isJson())
-            output.json({{"event", "start"}, {"model", engine.container().info().name},
-                {"ctx", session.contextTokens()}, {"prompt_tokens", rendered.ids.size()}, {"cached_tokens", 0},
-                {"seed", std::to_string(request.sampling.seed)}, {"thinking", request.thinking},
-                {"effort",
-                    request.effort.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(request.effort)}});
-        else
-            output.text(rendered.echo);
-
         ReplyPrinter printer(
             output, {.showThinking = m_showThinking || output.errorsAreOnTerminal(), .statistics = !m_noStatistics});
-        const ReplyOutcome outcome = runReply(engine, session, format, request, printer.events());
-        printer.end(outcome);
+        printer.start({.model = engine.container().info().name,
+            .contextTokens = session.contextTokens(),
+            .promptTokens = rendered.ids.size(),
+            .seed = request.sampling.seed,
+            .thinking = request.thinking,
+            .effort = request.effort});
+        if (!output.isJson())
+            output.text(rendered.echo);
+        const ReplyOutcome outcome = runReply(engine, session, format, request, printer);
+        printer.end(outcome.summary);
         if (outcome.error)
             return *outcome.error;
         if (outcome.reason == FinishReason::ContextFull)

@@ -5,6 +5,7 @@
 
 #include "waste/files.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace waste::cli {
@@ -76,11 +77,12 @@ std::string titleOf(const host::ConversationSummary& summary)
     return summary.title.empty() ? "(untitled)" : summary.title;
 }
 
-std::string transcript(const host::Conversation& conversation)
+std::string transcript(const host::Conversation& conversation, std::size_t messagesMax)
 {
     std::string text;
-    for (const auto& entry : conversation.branch()) {
-        const host::Message* message = entry.message;
+    const auto branch = conversation.branch();
+    for (std::size_t i = branch.size() - std::min(branch.size(), messagesMax); i < branch.size(); ++i) {
+        const host::Message* message = branch[i].message;
         text += (text.empty() ? "" : "\n") + std::string(speaker(message->role)) + ": ";
         for (const host::Block& block : message->blocks) {
             switch (block.type) {

@@ -5,6 +5,8 @@
 
 #include "waste/result.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,7 +22,7 @@ Result<std::string> findConversation(host::ConversationStore& store, std::string
 // "Untitled" conversations are known by their beginning.
 std::string titleOf(const host::ConversationSummary& summary);
 
-// The branch on screen as people read it: who said what.
-std::string transcript(const host::Conversation& conversation);
+// The branch on screen as people read it, who said what: the last `messagesMax` messages of it.
+std::string transcript(const host::Conversation& conversation, std::size_t messagesMax = SIZE_MAX);
 
 } // namespace waste::cli

@@ -1,4 +1,4 @@
-#include "cli/chat_request.h"
+#include "cli/request_text.h"
 
 #include "cli/text_input.h"
 

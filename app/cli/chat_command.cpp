@@ -1,0 +1,69 @@
+#include "cli/build_line.h"
+#include "cli/chat_dialogue.h"
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "host/generation_defaults.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace waste::cli {
+
+namespace {
+
+class ChatCommand final : public Command {
+public:
+    Arguments declare() override
+    {
+        Arguments arguments("chat MODEL [OPTIONS]",
+            "A conversation: one message a line, \"\"\" around one of several lines, /help for commands. It is kept\n"
+            "where the window keeps its own; Ctrl-C stops an answer, Ctrl-D leaves.");
+        declareModel(arguments, m_flags);
+        declareChatFlags(arguments, m_chat);
+        arguments.value("--system", "TEXT", into(m_system), "system message in front of the conversation");
+        arguments.value("--session", "NAME", into(m_session), "continue a kept conversation");
+        declareSamplingFlags(arguments, m_sampling, "what the context holds");
+        declareEngineFlags(arguments, m_flags);
+        return arguments;
+    }
+
+    Result<int> run(CommandContext& context) override
+    {
+        Output& output = context.output;
+        WASTE_TRY(const auto container, openContainer(m_flags));
+        WASTE_TRY(const auto format, openChatFormat(*container, m_chat, output));
+        WASTE_TRY(const SamplingOptions recommended,
+            host::recommendedSampling(container->path(), container->info().architecture));
+        WASTE_TRY(const std::string line, buildLine());
+        output.plain(line + "\n");
+        WASTE_TRY(const auto engine, openEngine(container, m_flags, output, context.cancel));
+        WASTE_TRY(auto session, engine->createSession());
+        output.plain(
+            container->info().name + ", format " + std::string(format->name()) + "; /help lists the commands\n");
+
+        host::ChatSession chat(std::move(session), format, recommended);
+        ChatDialogue dialogue(*engine, chat, *format, {m_chat, m_sampling, recommended}, context);
+        if (m_system)
+            dialogue.setSystem(*m_system);
+        if (m_session)
+            WASTE_TRY_STATUS(dialogue.load(*m_session));
+        return dialogue.run();
+    }
+
+private:
+    EngineFlags m_flags;
+    ChatFlags m_chat;
+    SamplingFlags m_sampling;
+    std::optional<std::string> m_system;
+    std::optional<std::string> m_session;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeChatCommand()
+{
+    return std::make_unique<ChatCommand>();
+}
+
+} // namespace waste::cli

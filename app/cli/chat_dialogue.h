@@ -1,0 +1,84 @@
+#pragma once
+
+#include "cli/chat_flags.h"
+#include "cli/command.h"
+#include "cli/kept_conversation.h"
+#include "cli/line_reader.h"
+#include "cli/reply_printer.h"
+#include "cli/sampling_flags.h"
+#include "host/chat_session.h"
+
+#include "waste/engine.h"
+#include "waste/result.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace waste::cli {
+
+// The dialogue of `waste chat` (spec: cli B.5): lines come in, replies and answers to commands go out. What the
+// model has read already is host::ChatSession's business; here a conversation is a list of messages, and taking
+// back, changing and repeating are changes of that list.
+class ChatDialogue {
+public:
+    struct Options {
+        ChatFlags chat;
+        SamplingFlags sampling;
+        SamplingOptions recommended;
+        bool showThinking = true;
+    };
+    ChatDialogue(
+        Engine& engine, host::ChatSession& session, const ChatFormat& format, Options options, CommandContext& context);
+
+    void setSystem(std::string_view text);
+    Status load(std::string_view name); // of a kept conversation; shows its last messages
+    Result<int> run(); // until the input ends
+
+private:
+    // One turn's text, or a command with the slash; nothing at the end of the input.
+    Result<std::optional<std::string>> readTurn();
+    Result<std::string> readQuoted(std::string first);
+    Status handle(const std::string& turn);
+
+    // Commands. Their arguments are trimmed; an error is told and the dialogue goes on.
+    struct SlashCommand;
+    static std::span<const SlashCommand> slashCommands();
+    Status runSlashCommand(std::string_view line);
+    Status showHelp(std::string_view);
+    Status reset(std::string_view);
+    Status undo(std::string_view);
+    Status retry(std::string_view);
+    Status edit(std::string_view text);
+    Status system(std::string_view text);
+    Status effort(std::string_view level);
+    Status think(std::string_view state);
+    Status insertFile(std::string_view file);
+    Status save(std::string_view title);
+    Status listSessions(std::string_view);
+    Status showStatistics(std::string_view);
+    Status showTokens(std::string_view);
+    Status set(std::string_view nameAndValue);
+    Status quit(std::string_view);
+
+    Status answer(const std::string& answerId);
+    [[nodiscard]] host::AnswerRequest requestFor(const std::string& answerId) const;
+    ReplySummary summaryOf(const host::ReplyEnded& ended, const host::AnswerRequest& request) const;
+    [[nodiscard]] Status needQuestion(std::string_view command) const;
+
+    Engine& m_engine;
+    host::ChatSession& m_session;
+    const ChatFormat& m_format;
+    Options m_options;
+    Output& m_output;
+    CancelFlag& m_cancel;
+    const bool m_isInteractive;
+    LineReader m_lines;
+    KeptConversation m_kept;
+    std::string m_insertedText; // by /file, in front of the next question
+    std::string m_lastStatistics;
+    bool m_isOver = false;
+};
+
+} // namespace waste::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "cli/output.h"
+#include "host/conversation_keeper.h"
+#include "host/engine_events.h"
+#include "host/reply_recorder.h"
+
+#include "waste/result.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waste::cli {
+
+// What was said in one `waste chat`, in memory and in the store that the window shows too (spec: desktop 3.7):
+// a question is on disk before the model reads it. Where nothing can be stored, which is said once, the
+// conversation goes on in memory alone.
+class KeptConversation {
+public:
+    KeptConversation(std::string modelName, Output& output);
+
+    [[nodiscard]] const host::Conversation& conversation() const { return m_conversation; }
+    [[nodiscard]] bool isEmpty() const { return m_conversation.messages.empty(); }
+    [[nodiscard]] const host::Message* lastQuestion() const; // on the branch; null: none
+
+    void startNew(); // the one before stays in the store
+    Status load(const std::string& id);
+
+    // Each begins an answer and gives its message's id.
+    std::string ask(std::string_view question); // behind the last message
+    std::string askInstead(std::string_view question); // of the last question, whose branch stays in the store
+    std::string askAgain(); // another answer to the last question
+    // To where the conversation stood before the last question.
+    void undo();
+    // Title, system prompt and whatever else a `set` line of the journal takes.
+    void set(std::string_view field, const host::Json& value);
+
+    // What the engine reports of the answer: AnswerStarted, ReplyBegan, ReplyText, ReplyEnded.
+    void record(const host::EngineEvent& event);
+
+private:
+    std::string beginAnswer(const std::string& questionId, std::vector<host::Json> lines);
+    std::string begin(std::string_view question, const std::string& parent);
+    void write(std::vector<host::Json> lines); // to memory in any case
+
+    const std::string m_modelName;
+    Output& m_output;
+    host::Conversation m_conversation;
+    std::unique_ptr<host::ConversationKeeper> m_keeper; // null: nothing is stored
+    std::unique_ptr<host::ReplyRecorder> m_recorder; // after the keeper, which must outlive it
+};
+
+} // namespace waste::cli
