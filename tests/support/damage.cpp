@@ -119,12 +119,19 @@ fs::path goldenContainer(std::string_view name)
     return fs::path(WASTE_TEST_DATA) / "containers" / (std::string(name) + ".waste");
 }
 
-bool makeDamaged(const DamageCase& damage, const fs::path& directory)
+bool copyGolden(std::string_view name, const fs::path& directory)
 {
     fs::create_directories(directory);
-    for (const auto& entry : fs::directory_iterator(goldenContainer(damage.container)))
+    for (const auto& entry : fs::directory_iterator(goldenContainer(name)))
         if (!writeFile(directory / entry.path().filename(), readFile(entry.path())))
             return false;
+    return true;
+}
+
+bool makeDamaged(const DamageCase& damage, const fs::path& directory)
+{
+    if (!copyGolden(damage.container, directory))
+        return false;
     for (const Json& operation : damage.operations)
         if (!apply(operation, directory))
             return false;

@@ -36,7 +36,9 @@ std::filesystem::path goldenContainer(std::string_view name); // tests/data/cont
 inline constexpr const char* kGoldenContainers[] = {
     "kl-vq3r-q4g", "kl-vq2r-q8g", "kl-vq4p-q3g", "kl-vq4p-mixed", "kl-rows-f32", "k3-odd"};
 
-// Makes `directory` a copy of a golden container with the case's damage. False if a file could not be written.
+// Makes `directory` a copy of a golden container; makeDamaged() then applies the case's damage to it. False if
+// a file could not be written.
+bool copyGolden(std::string_view name, const std::filesystem::path& directory);
 bool makeDamaged(const DamageCase& damage, const std::filesystem::path& directory);
 
 // The table's name for an error: IO, FORMAT, UNSUPPORTED, ARG.
