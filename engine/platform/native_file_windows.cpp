@@ -49,8 +49,9 @@ NativeFile NativeFile::open(const std::filesystem::path& path, Mode mode, Permis
     if (mode == Mode::Update)
         creation = OPEN_ALWAYS;
     DWORD flags = FILE_ATTRIBUTE_NORMAL;
+    // On a synchronous handle the system lets one read wait for the other, whatever thread they come from.
     if (reads)
-        flags |= FILE_FLAG_RANDOM_ACCESS;
+        flags |= FILE_FLAG_RANDOM_ACCESS | FILE_FLAG_OVERLAPPED;
     if (mode == Mode::ReadUncached)
         flags |= FILE_FLAG_NO_BUFFERING;
     const HANDLE handle = CreateFileW(path.c_str(), access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
@@ -83,10 +84,19 @@ std::size_t NativeFile::readAt(std::uint64_t offsetBytes, std::span<std::byte> t
 {
     error.clear();
     OVERLAPPED position = positionOf(offsetBytes);
+    position.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+    if (position.hEvent == nullptr) {
+        error = lastError();
+        return 0;
+    }
     DWORD moved = 0;
     const auto bytes = static_cast<DWORD>(std::min(target.size(), kTransferBytesMax));
-    if (!ReadFile(handleOf(m_handle), target.data(), bytes, &moved, &position) && GetLastError() != ERROR_HANDLE_EOF)
+    bool succeeded = ReadFile(handleOf(m_handle), target.data(), bytes, nullptr, &position) != FALSE;
+    if (succeeded || GetLastError() == ERROR_IO_PENDING)
+        succeeded = GetOverlappedResult(handleOf(m_handle), &position, &moved, TRUE) != FALSE;
+    if (!succeeded && GetLastError() != ERROR_HANDLE_EOF)
         error = lastError();
+    CloseHandle(position.hEvent);
     return moved;
 }
 

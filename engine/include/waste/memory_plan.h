@@ -54,7 +54,8 @@ struct MemoryPlan {
     bool aboveSafeShare = false; // budget > 7/8 of usable RAM: the machine may page
 
     // The figures above for a container; also when the budget is below the floor (then budgetBytes
-    // < floorBytes and expertCacheBytes = 0). Errors: InvalidArgument.
+    // < floorBytes and expertCacheBytes = 0; without a requested budget it is what the machine can spare).
+    // Errors: InvalidArgument.
     static Result<MemoryPlan> compute(const Container& container, const Request& request, const Machine& machine);
 
     // RamBudget with floor and remedy when the budget cannot work.
