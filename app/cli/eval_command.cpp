@@ -2,6 +2,7 @@
 #include "cli/engine_flags.h"
 #include "cli/eval_files.h"
 #include "cli/perplexity.h"
+#include "cli/picture_files.h"
 #include "cli/printf_text.h"
 #include "cli/text_input.h"
 #include "cli/token_scores.h"
@@ -14,7 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +48,8 @@ public:
         arguments.group("Input");
         arguments.value("--file", "FILE", into(m_source.file), "read the text from a file (- is standard input)");
         arguments.value("--ids", "LIST", into(m_ids), "token ids in place of a text; @FILE reads them");
+        arguments.value("--image", "FILE", into(m_imageFiles), "with --ids: fills the placeholders; may be repeated")
+            .repeatable();
         arguments.flag("--markup", m_markup, "recognise special tokens in the text");
         arguments
             .value("--chunk", "N", wholeNumberInto(m_flags.options.prefillChunkTokens, 1, kPrefillChunkMax),
@@ -74,9 +79,14 @@ public:
         WASTE_TRY(const std::vector<TokenId> ids, inputIds(*container, context.output));
         if (ids.empty())
             return Error{ErrorCode::InvalidArgument, "", "there is nothing to evaluate: no tokens"};
+        PictureFiles pictures(container);
+        for (const auto& file : m_imageFiles)
+            WASTE_TRY_STATUS(pictures.addFile(file));
+        m_flags.options.vision = m_flags.options.vision || !pictures.isEmpty();
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
-        WASTE_TRY_STATUS(evaluate(*session, ids, context));
+        WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));
+        WASTE_TRY_STATUS(evaluate(*session, ids, rows, context));
         return printRows(*container, *session, ids.size(), context.output);
     }
 
@@ -90,6 +100,8 @@ private:
         const int inputs = (m_ids ? 1 : 0) + (m_perplexity ? 1 : 0) + (m_idsFile ? 1 : 0) + (hasText ? 1 : 0);
         if (inputs > 1)
             return wrong("give one of: a text, --ids, --perplexity, --ids-file");
+        if (!m_imageFiles.empty() && !m_ids)
+            return wrong("--image needs --ids with the placeholders in place");
         if (m_allPositions && m_logits.empty())
             return wrong("--all-positions needs --logits FILE");
         if ((m_perplexity || m_idsFile) && (!m_logits.empty() || !m_layers.empty()))
@@ -110,7 +122,8 @@ private:
         return ids;
     }
 
-    Status evaluate(Session& session, const std::vector<TokenId>& ids, CommandContext& context) const
+    Status evaluate(Session& session, const std::vector<TokenId>& ids, std::span<const float> pictureRows,
+        CommandContext& context) const
     {
         std::optional<EvalFile> logits;
         std::optional<EvalFile> layers;
@@ -122,6 +135,7 @@ private:
         }
         AppendOptions options;
         options.cancel = &context.cancel;
+        options.pictureRows = pictureRows;
         options.progress = [&](std::uint64_t done, std::uint64_t total) {
             context.output.progress(std::to_string(done) + " of " + std::to_string(total) + " tokens");
         };
@@ -213,6 +227,7 @@ private:
     EngineFlags m_flags;
     TextSource m_source;
     std::optional<std::string> m_ids;
+    std::vector<std::filesystem::path> m_imageFiles;
     std::filesystem::path m_logits; // empty: not wanted
     std::filesystem::path m_layers;
     std::optional<std::string> m_perplexity;

@@ -1,6 +1,7 @@
 #include "cli/chat_flags.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/picture_files.h"
 #include "cli/text_input.h"
 #include "cli/token_text.h"
 
@@ -49,9 +50,12 @@ public:
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const auto format, openChatFormat(*container, m_chat, context.output));
         WASTE_TRY(const std::string request, readInput(*m_messages));
-        WASTE_TRY(const Prompt prompt,
-            m_rendererInput ? format->renderInput(request) : format->render(request, m_chat.renderOptions()));
-        WASTE_TRY(const auto ids, encodeSegments(format->tokenizer(), prompt.segments));
+        PictureFiles pictures(container);
+        RenderOptions options = m_chat.renderOptions();
+        options.image = pictures.resolver();
+        WASTE_TRY(
+            const Prompt prompt, m_rendererInput ? format->renderInput(request) : format->render(request, options));
+        WASTE_TRY(const auto ids, encodeSegments(format->tokenizer(), prompt.segments, pictures.positionCounts()));
         if (context.output.isJson())
             context.output.json(json(prompt, ids));
         else

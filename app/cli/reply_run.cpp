@@ -19,6 +19,7 @@ Status readPrompt(Session& session, const ReplyRequest& request, ReplyPrinter& p
     const auto start = Clock::now();
     AppendOptions options;
     options.cancel = request.cancel;
+    options.pictureRows = request.pictureRows;
     options.progress = [&](std::uint64_t done, std::uint64_t total) { printer.reading(done, total, msSince(start)); };
     return session.append(request.ids, options);
 }

@@ -16,6 +16,7 @@ namespace waste::cli {
 // What a new session is to read, and how to answer.
 struct ReplyRequest {
     std::span<const TokenId> ids;
+    std::span<const float> pictureRows; // in place of the placeholders' embeddings
     ReplyReader::Options reading;
     SamplingOptions sampling;
     std::uint32_t tokensMax = 128;

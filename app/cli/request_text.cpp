@@ -2,6 +2,8 @@
 
 #include "cli/text_input.h"
 
+#include "waste/files.h"
+
 #include <nlohmann/json.hpp>
 
 namespace waste::cli {
@@ -23,13 +25,20 @@ Result<std::string> readJson(const std::string& file, ordered_json::value_t kind
 
 } // namespace
 
-std::string requestFor(std::string_view question, const std::optional<std::string>& system)
+std::string requestFor(const Question& question)
 {
+    ordered_json content = question.text;
+    if (!question.pictures.empty()) {
+        content = ordered_json::array();
+        for (const auto& picture : question.pictures)
+            content.push_back({{"type", "image"}, {"image", {{"path", textOfPath(picture)}}}});
+        content.push_back({{"type", "text"}, {"text", question.text}});
+    }
     ordered_json messages = ordered_json::array();
-    if (system)
-        messages.push_back({{"role", "system"}, {"content", *system}});
-    messages.push_back({{"role", "user"}, {"content", question}});
-    return ordered_json{{"messages", messages}}.dump();
+    if (question.system)
+        messages.push_back({{"role", "system"}, {"content", *question.system}});
+    messages.push_back({{"role", "user"}, {"content", std::move(content)}});
+    return ordered_json{{"messages", std::move(messages)}}.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 std::string requestWith(std::string_view requestOrMessages, const std::vector<RequestMember>& members)

@@ -2,6 +2,7 @@
 
 #include "waste/result.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,13 @@
 
 namespace waste::cli {
 
-// A chat request with one question. The texts are well-formed UTF-8.
-std::string requestFor(std::string_view question, const std::optional<std::string>& system);
+// A chat request with one question, and pictures in front of its words. The texts are well-formed UTF-8.
+struct Question {
+    std::string text;
+    std::optional<std::string> system;
+    std::vector<std::filesystem::path> pictures;
+};
+std::string requestFor(const Question& question);
 
 // A request file holds a chat request or only its array of messages. Members are added to it as text, so
 // that the numbers inside stay as they were written; a member that is there already is replaced. Whether all

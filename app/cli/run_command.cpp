@@ -1,6 +1,7 @@
 #include "cli/chat_flags.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/picture_files.h"
 #include "cli/reply_printer.h"
 #include "cli/reply_run.h"
 #include "cli/request_text.h"
@@ -11,7 +12,9 @@
 #include "waste/engine.h"
 #include "waste/session.h"
 
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +45,8 @@ public:
         arguments.value(
             "--messages", "FILE", into(m_messages), "a whole conversation: a chat request, or its messages");
         arguments.value("--system", "TEXT", into(m_system), "system message in front of the prompt");
+        arguments.value("--image", "FILE", into(m_imageFiles), "picture in front of the prompt; may be repeated")
+            .repeatable();
         arguments.value("--tools", "FILE", into(m_files.tools), "JSON array of tools that the model may call");
         arguments.value("--schema", "FILE", into(m_files.schema), "JSON schema that the answer should follow");
         declareChatFlags(arguments, m_chat);
@@ -58,19 +63,22 @@ public:
     {
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const auto format, openChatFormat(*container, m_chat, context.output));
-        WASTE_TRY(const RenderedPrompt rendered, render(*format, context.output));
+        PictureFiles pictures(container);
+        WASTE_TRY(const RenderedPrompt rendered, render(*format, pictures, context.output));
         if (rendered.ids.size() >= m_flags.options.contextTokens)
             return Error{ErrorCode::InvalidArgument, "context_length_exceeded",
                 "the prompt has " + std::to_string(rendered.ids.size()) + " tokens, the context "
                     + std::to_string(m_flags.options.contextTokens) + "; raise --ctx"};
 
+        m_flags.options.vision = m_flags.options.vision || !pictures.isEmpty();
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
-        return generate(*engine, *session, *format, rendered, context);
+        WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));
+        return generate(*engine, *session, *format, rendered, rows, context);
     }
 
 private:
-    Result<RenderedPrompt> render(const ChatFormat& format, Output& output)
+    Result<RenderedPrompt> render(const ChatFormat& format, PictureFiles& pictures, Output& output)
     {
         const bool isRaw = format.kind() == ChatFormat::Kind::Raw;
         if (m_markup && !isRaw)
@@ -86,8 +94,9 @@ private:
         RenderedPrompt rendered;
         std::string request;
         if (m_messages) {
-            if (m_source.argument || m_source.file)
-                return Error{ErrorCode::InvalidArgument, "", "--messages and a prompt exclude each other"};
+            if (m_source.argument || m_source.file || m_system || !m_imageFiles.empty())
+                return Error{ErrorCode::InvalidArgument, "",
+                    "--messages holds the whole conversation: no prompt, --system or --image beside it"};
             WASTE_TRY(const std::string messages, readInput(*m_messages));
             request = requestWith(messages, members);
         } else {
@@ -96,23 +105,29 @@ private:
                 return Error{ErrorCode::InvalidArgument, "", "the prompt is empty"};
             if (isRaw)
                 rendered.echo = text;
+            if (m_markup && !m_imageFiles.empty())
+                return Error{ErrorCode::InvalidArgument, "", "--markup and --image exclude each other"};
             if (m_markup) {
                 WASTE_TRY_STATUS(format.tokenizer().encodeMarkup(text, rendered.ids));
                 return rendered;
             }
-            request = requestWith(requestFor(text, m_system), members);
+            request = requestWith(requestFor({text, m_system, m_imageFiles}), members);
         }
-        WASTE_TRY(rendered.prompt, format.render(request, m_chat.renderOptions()));
-        WASTE_TRY(rendered.ids, encodeSegments(format.tokenizer(), rendered.prompt.segments));
+        RenderOptions options = m_chat.renderOptions();
+        options.image = pictures.resolver();
+        WASTE_TRY(rendered.prompt, format.render(request, options));
+        const auto counts = pictures.positionCounts();
+        WASTE_TRY(rendered.ids, encodeSegments(format.tokenizer(), rendered.prompt.segments, counts));
         return rendered;
     }
 
     Result<int> generate(Engine& engine, Session& session, const ChatFormat& format, const RenderedPrompt& rendered,
-        CommandContext& context) const
+        std::span<const float> pictureRows, CommandContext& context) const
     {
         Output& output = context.output;
         ReplyRequest request;
         request.ids = rendered.ids;
+        request.pictureRows = pictureRows;
         request.reading = {rendered.prompt.startChannel, m_sampling.stopStrings, rendered.prompt.declaredTools};
         request.sampling = m_sampling.over(SamplingOptions{}); // greedy unless asked: a run can be repeated
         request.tokensMax = m_sampling.tokensMax.value_or(kDefaultTokens);
@@ -146,6 +161,7 @@ private:
     TextSource m_source;
     std::optional<std::string> m_messages;
     std::optional<std::string> m_system;
+    std::vector<std::filesystem::path> m_imageFiles;
     RequestFiles m_files;
     bool m_markup = false;
     bool m_showThinking = false;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "cli/output.h"
+
+#include "waste/chat_format.h"
+#include "waste/container.h"
+#include "waste/engine.h"
+#include "waste/picture.h"
+#include "waste/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace waste::cli {
+
+inline constexpr std::size_t kPicturesMax = 32; // in one prompt (spec: cli A.2)
+
+// The pictures of one prompt, in the order in which they enter it.
+class PictureFiles {
+public:
+    explicit PictureFiles(std::shared_ptr<const Container> container);
+
+    // Errors: those of reading and of Picture::inspect(); InvalidArgument beyond kPicturesMax.
+    Status addFile(const std::filesystem::path& file);
+    // Looks up what a request names: data: URLs and local files. Nothing is ever fetched over the network.
+    // Lives no longer than this object.
+    [[nodiscard]] ImageResolver resolver();
+
+    [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
+    [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
+    // The rows of all of them, one picture behind the other. Says how many positions each takes.
+    Result<std::vector<float>> encode(Engine& engine, Output& output, const CancelFlag& cancel) const;
+
+private:
+    struct Entry {
+        std::string name;
+        std::string bytes;
+        Picture picture;
+    };
+    Status add(std::string name, std::string bytes);
+
+    std::shared_ptr<const Container> m_container;
+    std::vector<Entry> m_entries;
+};
+
+} // namespace waste::cli
