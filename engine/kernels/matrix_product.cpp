@@ -1,5 +1,7 @@
 #include "kernels/matrix_product.h"
 
+#include "base/checked.h"
+
 #include <algorithm>
 
 namespace waste::kernels {
@@ -90,7 +92,7 @@ MatrixView rowRange(const MatrixView& matrix, std::uint32_t first, std::uint32_t
     range.rows = count;
     range.payload += first * matrix.rowBytes;
     if (matrix.scales != nullptr)
-        range.scales += std::size_t{first} * ((matrix.columns + matrix.group - 1) / matrix.group);
+        range.scales += std::size_t{first} * ceilDivide(matrix.columns, matrix.group);
     return range;
 }
 

@@ -1,10 +1,10 @@
 #include "kernels/kernel_table.h"
 
+#include "base/checked.h"
 #include "base/half.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 // The specification: plain loops that say what every other table computes. Long sums run in 16 lanes,
 // which keeps their rounding error near that of a vector kernel and lets the compiler use what it may.
@@ -14,14 +14,26 @@ namespace waste::kernels {
 namespace {
 
 constexpr std::size_t kLanes = 16;
+constexpr std::uint32_t kSegment = 256; // columns unpacked at a time, a multiple of the lanes
 
+// A sum of products in 16 lanes: term i goes to lane i modulo 16.
 class LaneSum {
 public:
-    void add(std::size_t index, float term) { m_lanes[index % kLanes] += term; }
+    // All calls but the last one add a multiple of 16 terms.
+    void add(const float* x, const float* w, std::size_t count)
+    {
+        std::size_t i = 0;
+        for (; i + kLanes <= count; i += kLanes) {
+            for (std::size_t lane = 0; lane < kLanes; ++lane)
+                m_lanes[lane] += x[i + lane] * w[i + lane];
+        }
+        for (std::size_t lane = 0; i + lane < count; ++lane)
+            m_lanes[lane] += x[i + lane] * w[i + lane];
+    }
     [[nodiscard]] float total() const
     {
         float lanes[kLanes];
-        std::copy(std::begin(m_lanes), std::end(m_lanes), lanes);
+        std::copy_n(m_lanes, kLanes, lanes);
         for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
             for (std::size_t lane = 0; lane < width; ++lane)
                 lanes[lane] += lanes[lane + width];
@@ -36,8 +48,7 @@ private:
 float dot(const float* x, const float* w, std::size_t count)
 {
     LaneSum sum;
-    for (std::size_t i = 0; i < count; ++i)
-        sum.add(i, x[i] * w[i]);
+    sum.add(x, w, count);
     return sum.total();
 }
 
@@ -74,26 +85,26 @@ void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin,
         std::copy(stored + begin, stored + end, values);
         return;
     }
-    const std::size_t groups = (matrix.columns + matrix.group - 1) / matrix.group;
+    const std::size_t groups = ceilDivide(matrix.columns, matrix.group);
     const std::uint16_t* const scales = matrix.scales + row * groups;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(payload);
-    for (std::uint32_t column = begin; column < end; ++column) {
+    for (std::uint32_t column = begin; column < end;) {
         const float scale = floatFromHalf(scales[column / matrix.group]);
-        *values++ = scale * static_cast<float>(quantizedValue(matrix.format, bytes, column));
+        const std::uint32_t groupEnd = std::min(end, (column / matrix.group + 1) * matrix.group);
+        for (; column < groupEnd; ++column)
+            *values++ = scale * static_cast<float>(quantizedValue(matrix.format, bytes, column));
     }
 }
 
 void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end)
 {
-    constexpr std::uint32_t kSegment = 256; // a multiple of the lanes
     float values[kSegment];
     for (std::uint32_t row = begin; row < end; ++row) {
         LaneSum sum;
         for (std::uint32_t column = 0; column < matrix.columns; column += kSegment) {
             const std::uint32_t count = std::min(kSegment, matrix.columns - column);
             unpackRow(matrix, row, column, column + count, values);
-            for (std::uint32_t i = 0; i < count; ++i)
-                sum.add(i, values[i] * x[column + i]);
+            sum.add(values, x + column, count);
         }
         y[row] = sum.total();
     }
@@ -149,14 +160,17 @@ void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t be
 
 void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end)
 {
-    float values[256];
+    // As many whole vectors as are a multiple of the lanes, whatever their width.
+    const std::uint32_t segment = std::uint32_t{kLanes} * matrix.vecDim;
+    float values[kLanes * 255];
     for (std::uint32_t row = begin; row < end; ++row) {
         const IndexWalk walk = walkIndices(matrix, row);
         LaneSum sum;
-        for (std::uint32_t column = 0; column < matrix.columns; column += matrix.vecDim) {
-            lookUp(matrix, walk.first + column / matrix.vecDim * walk.step, values);
-            for (std::size_t i = 0; i < matrix.vecDim; ++i)
-                sum.add(column + i, values[i] * x[column + i]);
+        for (std::uint32_t column = 0; column < matrix.columns; column += segment) {
+            const std::uint32_t count = std::min(segment, matrix.columns - column);
+            for (std::uint32_t i = 0; i < count; i += matrix.vecDim)
+                lookUp(matrix, walk.first + (column + i) / matrix.vecDim * walk.step, values + i);
+            sum.add(values, x + column, count);
         }
         y[row] = sum.total() * floatFromHalf(matrix.scales[row]);
     }
@@ -192,12 +206,12 @@ void expOfDifference(const double* later, const double* earlier, float* values, 
 
 float expAndSum(float* x, float maximum, std::size_t count)
 {
-    LaneSum sum;
+    float sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
         x[i] = std::exp(x[i] - maximum);
-        sum.add(i, x[i]);
+        sum += x[i];
     }
-    return sum.total();
+    return sum;
 }
 
 float sigmoid(float x)

@@ -170,10 +170,7 @@ void multiplyBlock(const KernelTable::RowsTimesTokens& product, std::size_t row,
 {
     const float* const w = product.w + row * product.wStride;
     const float* const x = product.x + token * product.xStride;
-    __m256 sums[kRows][kTokens];
-    for (auto& sumsOfRow : sums)
-        for (__m256& sum : sumsOfRow)
-            sum = _mm256_setzero_ps();
+    __m256 sums[kRows][kTokens] = {};
     const auto step = [&](auto load, std::size_t column) {
         __m256 inputs[kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
@@ -224,10 +221,7 @@ template<std::size_t kRows, std::size_t kRegisters, bool kMasked>
 void addBlock(const KernelTable::AddedProduct& product, std::size_t row, std::size_t column, __m256i mask)
 {
     const auto load = [&](const float* p) { return kMasked ? _mm256_maskload_ps(p, mask) : _mm256_loadu_ps(p); };
-    __m256 sums[kRows][kRegisters];
-    for (auto& sumsOfRow : sums)
-        for (__m256& sum : sumsOfRow)
-            sum = _mm256_setzero_ps();
+    __m256 sums[kRows][kRegisters] = {};
     for (std::size_t k = 0; k < product.depth; ++k) {
         __m256 b[kRegisters];
         for (std::size_t n = 0; n < kRegisters; ++n)
@@ -286,9 +280,7 @@ void kdaStrip(const KernelTable::KdaStep& step, std::size_t first, __m256i mask)
         else
             _mm256_storeu_ps(p, value);
     };
-    __m256 sums[kRegisters];
-    for (__m256& sum : sums)
-        sum = _mm256_setzero_ps();
+    __m256 sums[kRegisters] = {};
     for (std::size_t d = 0; d < step.dim; ++d) {
         float* const row = step.state + d * step.dim + first;
         const __m256 decay = _mm256_broadcast_ss(step.decay + d);

@@ -18,6 +18,11 @@ const std::uint8_t* rowPayload(const MatrixView& matrix, std::uint32_t row)
     return reinterpret_cast<const std::uint8_t*>(matrix.payload) + row * matrix.rowBytes;
 }
 
+std::size_t groupCount(const MatrixView& matrix)
+{
+    return matrix.columns / matrix.group + (matrix.columns % matrix.group != 0 ? 1 : 0);
+}
+
 int loadFourBytes(const std::uint8_t* bytes)
 {
     int value = 0;
@@ -58,21 +63,18 @@ struct Q3Decoder {
 template<typename Decoder, std::size_t kRows>
 void multiplyQuantized(const MatrixView& matrix, const float* x, float* y, std::uint32_t row)
 {
-    const std::size_t groups = (matrix.columns + matrix.group - 1) / matrix.group;
+    const std::size_t groups = groupCount(matrix);
     const std::uint8_t* payload[kRows];
     const std::uint16_t* scales[kRows];
-    __m256 totals[kRows];
+    __m256 totals[kRows] = {};
     for (std::size_t r = 0; r < kRows; ++r) {
         payload[r] = rowPayload(matrix, row + static_cast<std::uint32_t>(r));
         scales[r] = matrix.scales + (row + r) * groups;
-        totals[r] = _mm256_setzero_ps();
     }
     for (std::size_t group = 0; group < groups; ++group) {
         const std::size_t begin = group * matrix.group;
         const std::size_t end = begin + matrix.group < matrix.columns ? begin + matrix.group : matrix.columns;
-        __m256 sums[kRows];
-        for (__m256& sum : sums)
-            sum = _mm256_setzero_ps();
+        __m256 sums[kRows] = {};
         std::size_t column = begin;
         for (; column + kWidth <= end; column += kWidth) {
             const __m256 input = _mm256_loadu_ps(x + column);
@@ -95,12 +97,10 @@ template<std::size_t kRows>
 void multiplyF32(const MatrixView& matrix, const float* x, float* y, std::uint32_t row)
 {
     const float* weights[kRows];
-    __m256 even[kRows];
-    __m256 odd[kRows];
+    __m256 even[kRows] = {};
+    __m256 odd[kRows] = {};
     for (std::size_t r = 0; r < kRows; ++r) {
         weights[r] = reinterpret_cast<const float*>(rowPayload(matrix, row + static_cast<std::uint32_t>(r)));
-        even[r] = _mm256_setzero_ps();
-        odd[r] = _mm256_setzero_ps();
     }
     std::size_t column = 0;
     for (; column + 2 * kWidth <= matrix.columns; column += 2 * kWidth) {
@@ -136,7 +136,7 @@ void forEachRow(RowFunction four, RowFunction one, const MatrixView& matrix, con
 template<typename Decoder>
 void unpackQuantized(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)
 {
-    const std::size_t groups = (matrix.columns + matrix.group - 1) / matrix.group;
+    const std::size_t groups = groupCount(matrix);
     const std::uint16_t* const scales = matrix.scales + row * groups;
     const std::uint8_t* const payload = rowPayload(matrix, row);
     for (std::uint32_t column = begin; column < end; column += kWidth, values += kWidth) {
@@ -184,7 +184,9 @@ struct SixBitLookup {
     static constexpr std::size_t kBytes = 3;
     static __m256 load(const float* codebooks, const std::uint8_t* indices)
     {
-        const std::uint32_t bits = indices[0] | std::uint32_t{indices[1]} << 8 | std::uint32_t{indices[2]} << 16;
+        std::uint16_t low = 0;
+        __builtin_memcpy(&low, indices, sizeof low);
+        const std::uint32_t bits = low | std::uint32_t{indices[2]} << 16;
         __m256 weights = _mm256_loadu_ps(codebooks + (bits & 63U) * kWidth);
         for (std::size_t stage = 1; stage < 4; ++stage)
             weights = _mm256_add_ps(
@@ -199,13 +201,12 @@ template<typename Lookup, std::size_t kRows>
 void multiplyVq(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t row)
 {
     const std::uint8_t* indices[kRows];
-    __m256 sums[kRows];
+    __m256 sums[kRows] = {};
     std::size_t step = 0;
     for (std::size_t r = 0; r < kRows; ++r) {
         const IndexWalk walk = walkIndices(matrix, row + static_cast<std::uint32_t>(r), Lookup::kBytes);
         indices[r] = walk.first;
         step = walk.step;
-        sums[r] = _mm256_setzero_ps();
     }
     for (std::size_t column = 0; column < matrix.columns; column += kWidth) {
         const __m256 input = _mm256_loadu_ps(x + column);
