@@ -104,6 +104,9 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
             .kernels = *kernels,
             .progress = progress,
             .cancel = cancel}));
+    if (options.vision) {
+        WASTE_TRY(engine->vision, VisionModel::load({.files = files, .kernels = *kernels, .pool = engine->pool}));
+    }
     engine->identity = makeIdentity(files, engine->model->fingerprint);
 
     const std::uint32_t chunkTokens = options.prefillChunkTokens;
@@ -158,6 +161,20 @@ Result<std::unique_ptr<Session>> Engine::createSession()
     return guarded([&]() -> Result<std::unique_ptr<Session>> {
         WASTE_TRY(std::unique_ptr<Session::Internals> session, Session::Internals::create(m_internals));
         return std::make_unique<Session>(std::move(session));
+    });
+}
+
+Result<std::vector<float>> Engine::encodePicture(
+    std::span<const std::byte> file, std::string_view name, const ProgressSink& progress, const CancelFlag* cancel)
+{
+    return guarded([&]() -> Result<std::vector<float>> {
+        const GenerationLock lock(*m_internals);
+        WASTE_TRY_STATUS(lock.status());
+        if (m_internals->vision == nullptr) {
+            return Error{ErrorCode::Unsupported, "no_vision",
+                "the model was opened without its vision tower, so it cannot see pictures"};
+        }
+        return m_internals->vision->encode(file, name, progress, cancel);
     });
 }
 

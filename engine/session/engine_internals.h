@@ -8,6 +8,7 @@
 #include "sampling/sampler.h"
 #include "session/loaded_model.h"
 #include "session/state_format.h"
+#include "session/vision_model.h"
 #include "waste/container.h"
 #include "waste/engine.h"
 #include "waste/memory_plan.h"
@@ -46,6 +47,7 @@ struct Engine::Internals {
     const kernels::KernelTable& kernels;
     ThreadPool pool;
     std::unique_ptr<LoadedModel> model;
+    std::unique_ptr<VisionModel> vision; // null unless asked for
     state::Identity identity;
     std::unique_ptr<Arena> scratch;
     std::unique_ptr<Decoder> decoder;

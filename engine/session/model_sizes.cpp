@@ -2,15 +2,27 @@
 
 #include "container/codebooks.h"
 #include "container/trunk.h"
+#include "experts/expert_cache.h"
 #include "layers/decoder.h"
 #include "layers/exact_weights.h"
 #include "platform/threads.h"
 #include "session/session_memory.h"
+#include "session/vision_model.h"
 
 #include <string>
 
 namespace waste {
 namespace {
+
+// As if there were a slot for every record: 40 bytes a record are little beside it.
+std::uint64_t cacheBookkeepingBytes(const ModelConfig& config)
+{
+    const std::uint32_t records = config.moeLayerCount() * config.expertCount;
+    return ExpertCache::bookkeepingBytes({.firstLayer = static_cast<std::uint16_t>(config.denseLayerCount),
+                                             .layerCount = static_cast<std::uint16_t>(config.moeLayerCount()),
+                                             .expertCount = config.expertCount},
+        records);
+}
 
 // Weights and experts: a container's stream, a checkpoint's are all resident as f32.
 void addWeights(ModelSizes& sizes, const detail::ModelFiles& files)
@@ -24,6 +36,7 @@ void addWeights(ModelSizes& sizes, const detail::ModelFiles& files)
     sizes.recordBytes = manifest.geometry.strideBytes;
     for (const BankEntry& bank : manifest.banks)
         sizes.allExpertsBytes += bank.bytes;
+    sizes.scratchBytes = cacheBookkeepingBytes(files.config);
     sizes.expertsPerToken = files.config.expertsPerToken;
     sizes.moeLayerCount = files.config.moeLayerCount();
     sizes.expertCount = files.config.expertCount;
@@ -40,7 +53,7 @@ Status checkRequest(const MemoryPlan::Request& request)
 
 } // namespace
 
-ModelSizes modelSizes(
+Result<ModelSizes> modelSizes(
     const detail::ModelFiles& files, const MemoryPlan::Request& request, std::uint32_t conversationCount)
 {
     const ModelConfig& config = files.config;
@@ -53,8 +66,13 @@ ModelSizes modelSizes(
 
     const std::uint64_t buffersBytes = SessionMemory::bytes(config, request.contextTokens, request.prefillChunkTokens)
         - SessionMemory::stateBytes(config, request.contextTokens);
-    sizes.scratchBytes = Decoder::scratchBytes(config, request.prefillChunkTokens, request.threadCount)
+    sizes.scratchBytes += Decoder::scratchBytes(config, request.prefillChunkTokens, request.threadCount)
         + conversationCount * buffersBytes;
+
+    const Result<std::uint64_t> visionBytes = VisionModel::plannedBytes(files, request.threadCount);
+    if (!visionBytes && request.vision)
+        return visionBytes.error();
+    sizes.visionBytes = visionBytes ? *visionBytes : 0;
     return sizes;
 }
 
@@ -66,12 +84,16 @@ Result<MemoryPlan> MemoryPlan::compute(const Container& container, const Request
         complete.threadCount = physicalCoreCount();
 
     const detail::ModelFiles& files = container.files();
-    WASTE_TRY(MemoryPlan plan, planMemory(modelSizes(files, complete, 1), complete, machine));
+    const auto planFor = [&](std::uint32_t conversationCount) -> Result<MemoryPlan> {
+        WASTE_TRY(const ModelSizes sizes, modelSizes(files, complete, conversationCount));
+        return planMemory(sizes, complete, machine);
+    };
+    WASTE_TRY(MemoryPlan plan, planFor(1));
     const std::uint64_t oneConversationBytes = plan.floorBytes;
     // More conversations stay in RAM where all of them together cost less than a hundredth of the budget (spec:
     // streaming 7.1).
     for (std::uint32_t count = 2; count <= kConversationsMax; ++count) {
-        WASTE_TRY(const MemoryPlan more, planMemory(modelSizes(files, complete, count), complete, machine));
+        WASTE_TRY(const MemoryPlan more, planFor(count));
         if (!more.check() || more.floorBytes - oneConversationBytes > more.budgetBytes / 100)
             break;
         plan = more;

@@ -13,8 +13,9 @@ inline constexpr std::uint32_t kPrefillChunkTokensMax = 1024;
 inline constexpr std::uint32_t kConversationsMax = 4; // kept in RAM, however small they are
 
 // What the plan needs to know of a model. Every figure comes from the function that the allocator of that
-// piece calls. `threadCount` of the request is at least 1.
-ModelSizes modelSizes(
+// piece calls. `threadCount` of the request is at least 1. Errors: those of VisionModel::describe(), where
+// the request needs the tower.
+Result<ModelSizes> modelSizes(
     const detail::ModelFiles& files, const MemoryPlan::Request& request, std::uint32_t conversationCount);
 
 } // namespace waste

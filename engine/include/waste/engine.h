@@ -5,9 +5,12 @@
 #include "waste/result.h"
 #include "waste/types.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace waste {
@@ -67,6 +70,12 @@ public:
     // A conversation at position 0. Allocates its state from the plan. Errors: OutOfMemory, Busy when
     // the planned number of open conversations is reached.
     Result<std::unique_ptr<Session>> createSession();
+
+    // The rows [positions][hidden] of one picture, for AppendOptions::pictureRows; `file` is the whole file,
+    // `name` names it in messages. Counts as a generation. Progress: the tower's blocks. Errors: Unsupported
+    // (opened without vision), Io with reason invalid_image, Cancelled, OutOfMemory, Busy.
+    Result<std::vector<float>> encodePicture(std::span<const std::byte> file, std::string_view name,
+        const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr);
 
     [[nodiscard]] const Container& container() const;
     [[nodiscard]] const MemoryPlan& plan() const;
