@@ -263,7 +263,7 @@ Status checkTensors(const Manifest& manifest)
 }
 
 // Only told, never relied on: what is not as expected is left out.
-DesktopMetadata readDesktop(const nlohmann::json& root)
+DesktopMetadata readDesktop(const nlohmann::json& root, std::uint32_t layerCount)
 {
     static const nlohmann::json kNoMembers = nlohmann::json::object();
     const auto object = [](const nlohmann::json& parent, std::string_view key) -> const nlohmann::json& {
@@ -285,7 +285,7 @@ DesktopMetadata readDesktop(const nlohmann::json& root)
         if (seed->is_number_unsigned())
             metadata.seed = seed->get<std::uint64_t>();
     const nlohmann::json& errors = object(desktop, "errors");
-    for (std::uint32_t layer = 0; layer < 128; ++layer) {
+    for (std::uint32_t layer = 0; layer < layerCount; ++layer) {
         const nlohmann::json& entry = object(errors, std::to_string(layer));
         for (std::size_t k = 0; k < kExpertMatrixCount; ++k)
             if (const nlohmann::json* value = member(entry, kExpertMatrixNames[k]); value && value->is_number())
@@ -322,7 +322,7 @@ Result<Manifest> Manifest::parse(std::string_view text)
     }
     WASTE_TRY_STATUS(readTrunk(root, manifest));
     WASTE_TRY_STATUS(checkTensors(manifest));
-    manifest.desktop = readDesktop(root);
+    manifest.desktop = readDesktop(root, manifest.config.layerCount);
     return manifest;
 }
 
