@@ -404,6 +404,54 @@ private Q_SLOTS:
         QVERIFY(cache->statistics().evictions - evictions <= 16 / 4);
     }
 
+    // A reader is stuck in a record whose announcement was dropped: nobody else gets its slot.
+    void aReadUnderWayKeepsItsSlot()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 4, 1);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0};
+        cache->announce(1, experts);
+        disk.waitUntilSomebodyWaits();
+        cache->announce(1, {});
+        for (std::uint16_t expert = 1; expert < 20; ++expert) {
+            const auto pin = cache->acquire({2, expert});
+            QVERIFY(pin);
+            QVERIFY(disk.isRecord(pin->view(), {2, expert}));
+        }
+        std::thread opener([&] { disk.open(); });
+        const auto pin = cache->acquire({1, 0});
+        opener.join();
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {1, 0}));
+        QCOMPARE(disk.readCount({1, 0}), 1U);
+        QCOMPARE(cache->statistics().misses, 20U);
+    }
+
+    void aDemandWaitsForTheLastSlotInsteadOfGivingUp()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 4, 1);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0};
+        cache->announce(1, experts);
+        disk.waitUntilSomebodyWaits();
+        cache->announce(1, {});
+        std::vector<Pin> pins;
+        for (std::uint16_t expert = 1; expert < 4; ++expert) {
+            auto pin = cache->acquire({2, expert});
+            QVERIFY(pin);
+            pins.push_back(std::move(*pin));
+        }
+        std::thread opener([&] { disk.open(); });
+        const auto pin = cache->acquire({3, 3});
+        opener.join();
+        QVERIFY(pin);
+        QVERIFY(disk.isRecord(pin->view(), {3, 3}));
+        for (std::uint16_t expert = 1; expert < 4; ++expert)
+            QVERIFY(disk.isRecord(pins[expert - 1U].view(), {2, expert}));
+    }
+
     void theCacheCanGoWhileReadsAreUnderWay()
     {
         for (int round = 0; round < 20; ++round) {
