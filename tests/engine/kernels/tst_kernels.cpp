@@ -281,6 +281,25 @@ private Q_SLOTS:
         check("situ, linear up", y, [](double g, double up) { return 1.5 * std::tanh(g / 1.5) * sigmoid(g) * up; });
     }
 
+    void whatIsNotANumberStaysVisible_data() { addTables(); }
+    void whatIsNotANumberStaysVisible()
+    {
+        QFETCH(const KernelTable*, table);
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        const double later = std::numeric_limits<double>::quiet_NaN();
+        const double earlier = 0;
+        float values[] = {1, 1, nan, nan, nan, nan};
+        const float one = 1;
+        table->expOfDifference(&later, &earlier, values, 1);
+        table->multiplySigmoid(&nan, values + 1, 1);
+        table->siluInPlace(values + 2, 1);
+        table->silu(values + 3, &one, 1);
+        table->situ({4, 25}, values + 4, &one, 1);
+        QVERIFY(std::isnan(table->expAndSum(values + 5, 0, 1)));
+        for (const float value : values)
+            QVERIFY(std::isnan(value));
+    }
+
     void situMatchesTheValuesOfTheSpecification_data() { addTables(); } // spec: model 14 V1
     void situMatchesTheValuesOfTheSpecification()
     {
