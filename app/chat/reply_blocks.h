@@ -1,21 +1,22 @@
 #pragma once
 
-#include "chat/markdown_blocks.h"
+#include "chat/markdown_stream.h"
 
 #include <QAbstractListModel>
+#include <QBasicTimer>
+#include <QElapsedTimer>
+#include <QList>
 #include <QtQml/qqmlregistration.h>
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace waste::app {
 
 // One answer as a list of typed blocks, growing at its end (spec: desktop 4.2).
 //
-// Markdown is parsed from the last open block on; a block that is closed never changes again, so a long
-// answer costs as much per word at its end as at its beginning. The thinking, where there is any, is the
-// first row. GUI thread only.
+// The thinking, where there is any, is the first row; blocks of Markdown follow, then tool calls. A block
+// that is closed never changes again. What is appended is shown at once while the open block is short, and
+// at most four times a second when it is long: its cost would otherwise grow with its length. GUI thread only.
 class ReplyBlocks : public QAbstractListModel {
     Q_OBJECT
     QML_ELEMENT
@@ -27,13 +28,13 @@ public:
     enum Role {
         TypeRole = Qt::UserRole + 1, // Type
         HtmlRole, // Text, Heading, List, Quote: our own safe subset of rich text
-        PlainTextRole, // Code, Thinking, ToolCall: the exact text; others: their Markdown
+        PlainTextRole, // Code, Thinking: the exact text; ToolCall: its arguments
         LanguageRole, // Code: as the model wrote it, maybe empty; ToolCall: the tool's name
         LevelRole, // Heading: 1 to 6
         ClosedRole, // false while the model may still change it
         CellsRole, // Table: rich text of the cells, row by row, header row first
         ColumnCountRole, // Table
-        AlignmentsRole, // Table: Qt::Alignment of each column
+        AlignmentsRole, // Table: Qt::AlignmentFlag of each column
         TailRole, // Thinking: its last words on one line
         TokenCountRole, // Thinking
         SecondsRole, // Thinking
@@ -45,18 +46,36 @@ public:
     [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
     [[nodiscard]] QHash<int, QByteArray> roleNames() const override;
 
-    void appendThinking(std::string_view text);
+    void appendThinking(const QString& text);
+    void closeThinking();
     void setThinkingFigures(int tokenCount, int seconds);
-    void appendMarkdown(std::string_view text);
-    void addToolCall(const QString& name, const QString& arguments);
-    // Shows what arrived since the last parse. Cheap when nothing did; at most four times a second for a
-    // long open block, see kSmallTailBytes.
-    void refresh();
-    void finish(); // nothing more comes: parses the rest and closes every block
-    [[nodiscard]] bool isBehind() const; // refresh() has something left to show
+    void appendMarkdown(std::string_view utf8);
+    void appendToolCall(const QString& name, const QString& arguments);
+    void finish(); // nothing more comes for now: shows the rest and closes every block
 
-    [[nodiscard]] const std::string& markdown() const; // everything appended, as it came
-    [[nodiscard]] const std::string& thinking() const;
+protected:
+    void timerEvent(QTimerEvent* event) override;
+
+private:
+    struct Row {
+        Type type = Type::Text;
+        MarkdownBlock block = {};
+        QString plainText = {}; // Thinking, ToolCall
+        QString name = {}; // ToolCall
+        bool closed = false;
+    };
+    void show();
+    void replaceFrom(int first, const QList<Row>& rows);
+    [[nodiscard]] bool hasThinking() const { return !m_rows.isEmpty() && m_rows.first().type == Type::Thinking; }
+
+    QList<Row> m_rows;
+    MarkdownStream m_stream;
+    int m_openRow = 0; // the first row that m_stream may still change
+    int m_toolCallCount = 0; // rows at the end
+    int m_thinkingTokens = 0;
+    int m_thinkingSeconds = 0;
+    QElapsedTimer m_shown; // since the last show()
+    QBasicTimer m_showLater;
 };
 
 } // namespace waste::app

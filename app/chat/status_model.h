@@ -1,8 +1,15 @@
 #pragma once
 
+#include "chat/message_list_model.h"
+#include "host/engine_events.h"
+
+#include <QBasicTimer>
+#include <QElapsedTimer>
 #include <QObject>
 #include <QVariant>
 #include <QtQml/qqmlregistration.h>
+
+#include <optional>
 
 namespace waste::app {
 
@@ -16,6 +23,7 @@ class StatusFigure {
 public:
     QString value;
     QString unit;
+    bool operator==(const StatusFigure&) const = default;
 };
 
 // The strip between transcript and composer: what the engine really does, in words (spec: desktop 3.2).
@@ -51,6 +59,68 @@ public:
         Failed
     };
     Q_ENUM(State)
+
+    // What the strip must know of the conversation on screen.
+    struct Screen {
+        bool hasEngine = false; // the answer that the engine works on belongs to it
+        bool isQueued = false; // its own answer waits
+        QString runningTitle; // of the conversation that the engine works on
+        std::optional<MessageListModel::State> lastState; // of its last message
+        quint64 lastTokens = 0; // of that answer
+        quint64 usedTokens = 0;
+        bool canContinue = false;
+        bool canRetry = false;
+        bool operator==(const Screen&) const = default;
+    };
+
+    explicit StatusModel(QObject* parent = nullptr);
+
+    void setEngine(const host::EngineStatus& engine);
+    void setScreen(const Screen& screen);
+    void setModelName(const QString& name);
+
+    [[nodiscard]] State state() const { return m_view.state; }
+    [[nodiscard]] QString label() const { return m_view.label; }
+    [[nodiscard]] QVariantList figures() const;
+    [[nodiscard]] QString note() const { return m_view.note; }
+    [[nodiscard]] double part() const { return m_view.part; }
+    [[nodiscard]] bool canStop() const;
+    [[nodiscard]] bool canContinue() const { return m_screen.canContinue; }
+    [[nodiscard]] bool canRetry() const { return m_screen.canRetry; }
+    [[nodiscard]] QString announcement() const { return m_announcement; }
+
+Q_SIGNALS:
+    void changed();
+    void announcementChanged();
+
+protected:
+    void timerEvent(QTimerEvent* event) override;
+
+private:
+    struct View {
+        State state = State::NoModel;
+        QString label;
+        QList<StatusFigure> figures;
+        QString note;
+        double part = -1;
+        bool operator==(const View&) const = default;
+    };
+    void refresh();
+    void announce(State before);
+    [[nodiscard]] State currentState() const;
+    [[nodiscard]] View view() const;
+    void describeRunning(View& view) const;
+    void describeResting(View& view) const;
+    [[nodiscard]] bool isRunning() const; // the engine works on something
+
+    host::EngineStatus m_engine;
+    Screen m_screen;
+    QString m_modelName;
+    View m_view;
+    QString m_announcement;
+    QElapsedTimer m_announced;
+    int m_announcedTenth = -1;
+    QBasicTimer m_clock; // renews elapsed times while something runs
 };
 
 } // namespace waste::app

@@ -1,5 +1,9 @@
 #include "host/chat_session.h"
 
+#include "host/json.h"
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -22,9 +26,20 @@ bool startsWith(const std::vector<TokenId>& ids, std::span<const TokenId> beginn
     return ids.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), ids.begin());
 }
 
-std::string dump(const Json& json)
+std::string requestFrom(const std::vector<std::string>& messages)
 {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string list;
+    for (const std::string& message : messages)
+        list += (list.empty() ? "" : ",") + message;
+    return R"({"messages":[)" + list + "]}";
+}
+
+// A text field of a message; empty if it is not there.
+std::string fieldOf(const std::string& message, const char* field)
+{
+    const Json json = Json::parse(message, nullptr, false);
+    const auto found = json.is_object() ? json.find(field) : json.end();
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 std::uint64_t randomSeed()
@@ -80,7 +95,7 @@ Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) co
     RenderOptions options;
     options.thinking = request.thinking && m_format->hasThinking();
     options.effort = request.effort;
-    WASTE_TRY(const Prompt prompt, m_format->render(dump(Json{{"messages", request.messages}}), options));
+    WASTE_TRY(const Prompt prompt, m_format->render(requestFrom(request.messages), options));
     Wanted wanted;
     wanted.thinking = prompt.thinking;
     wanted.reader.start = prompt.startChannel;
@@ -98,7 +113,7 @@ Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) co
     }
     wanted.messageEnds.pop_back();
     wanted.messageEnds.erase(wanted.messageEnds.begin()); // of the head
-    if (!request.partialMessage.is_null())
+    if (!request.partialMessage.empty())
         WASTE_TRY_STATUS(renderPartial(request, wanted));
     return wanted;
 }
@@ -106,10 +121,8 @@ Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) co
 // An unfinished reply is its rendering without what closes it. How much that is, an empty one shows.
 Status ChatSession::renderPartial(const AnswerRequest& request, Wanted& wanted) const
 {
-    const auto content = request.partialMessage.find("content");
-    const bool inThinking = wanted.thinking
-        && (content == request.partialMessage.end() || content->is_null() || content->get<std::string>().empty());
-    WASTE_TRY(const auto whole, m_format->closeReply({}, dump(request.partialMessage), wanted.thinking));
+    const bool inThinking = wanted.thinking && fieldOf(request.partialMessage, "content").empty();
+    WASTE_TRY(const auto whole, m_format->closeReply({}, request.partialMessage, wanted.thinking));
     WASTE_TRY(const auto closing, m_format->closeReply({}, R"({"role":"assistant","content":""})", inThinking));
     if (!whole || !closing || whole->size() < closing->size())
         return Error{ErrorCode::InvalidArgument, "", "this answer cannot be continued; it can be tried again"};
@@ -121,7 +134,7 @@ Status ChatSession::renderPartial(const AnswerRequest& request, Wanted& wanted) 
 // The very reply that was stopped: its reader knows even the half character that no text shows.
 bool ChatSession::isLive(const AnswerRequest& request, const Wanted& wanted) const
 {
-    return m_reader && m_liveAnswerId == request.id && !request.partialMessage.is_null()
+    return m_reader && m_liveAnswerId == request.id && !request.partialMessage.empty()
         && m_renderedThinking == wanted.thinking && m_rendered == wanted.ids;
 }
 
@@ -170,10 +183,10 @@ Result<bool> ChatSession::closeReply(const AnswerRequest& request, const Wanted&
     if (end == wanted.messageEnds.end() || !startsWith(wanted.ids, m_rendered) || m_renderedThinking != wanted.thinking)
         return false;
     const auto messageIndex = static_cast<std::size_t>(end - wanted.messageEnds.begin());
-    const Json& message = request.messages.at(messageIndex);
-    if (message.value("role", "") != "assistant")
+    const std::string& message = request.messages.at(messageIndex);
+    if (fieldOf(message, "role") != "assistant")
         return false;
-    WASTE_TRY(const auto missing, m_format->closeReply(m_sampled, dump(message), wanted.thinking));
+    WASTE_TRY(const auto missing, m_format->closeReply(m_sampled, message, wanted.thinking));
     if (!missing)
         return false;
     AppendOptions options;

@@ -36,6 +36,15 @@ std::string Message::textOf(Block::Type type) const
     return text;
 }
 
+void Message::append(Block::Type type, std::string_view text)
+{
+    if (blocks.empty() || blocks.back().type != type) {
+        blocks.emplace_back();
+        blocks.back().type = type;
+    }
+    blocks.back().text += text;
+}
+
 // From the end: a journal mostly speaks of its newest message.
 Message* Conversation::find(std::string_view messageId)
 {
@@ -50,7 +59,7 @@ const Message* Conversation::find(std::string_view messageId) const
 }
 
 // Terminates for every journal: a parent always stands before its children (see apply()).
-std::vector<Conversation::BranchEntry> Conversation::branch() const
+Conversation::Branch Conversation::branchTo(std::string_view messageId) const
 {
     if (messages.empty())
         return {};
@@ -61,9 +70,9 @@ std::vector<Conversation::BranchEntry> Conversation::branch() const
         byId[message.id] = &message;
         siblingIndexes[&message] = childCounts[message.parent]++;
     }
-    const auto end = byId.find(leaf);
+    const auto end = byId.find(messageId);
     const Message* message = end == byId.end() ? &messages.back() : end->second;
-    std::vector<BranchEntry> entries;
+    Branch entries;
     while (message != nullptr) {
         entries.push_back({message, siblingIndexes[message], childCounts[message->parent]});
         const auto parent = byId.find(message->parent);

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace waste::host {
-
-using Json = nlohmann::ordered_json;
 
 // One part of a message (spec: desktop 3.7). `text` is what was written; for a tool call its arguments.
 struct Block {
@@ -50,6 +47,7 @@ struct Message {
     std::string timeUtc; // 2026-11-29T15:00:00Z
 
     [[nodiscard]] std::string textOf(Block::Type type) const; // of all blocks of that type, joined
+    void append(Block::Type type, std::string_view text); // to the last block, or as a block of its own
 };
 
 // A place in the journal that could not be read: shown before the message that follows it.
@@ -80,8 +78,10 @@ struct Conversation {
         std::size_t siblingIndex = 0; // counts from 0, oldest first
         std::size_t siblingCount = 1; // messages with the same parent, this one among them
     };
-    // From the first message to the leaf.
-    [[nodiscard]] std::vector<BranchEntry> branch() const;
+    using Branch = std::vector<BranchEntry>;
+    // From the first message to the leaf, or to the given one.
+    [[nodiscard]] Branch branch() const { return branchTo(leaf); }
+    [[nodiscard]] Branch branchTo(std::string_view messageId) const;
     // The sibling `step` places after (or before) this one; null where there is none.
     [[nodiscard]] const Message* sibling(const Message& message, int step) const;
     // The newest message below this one, following the newest child each time; itself if it has none.

@@ -1,6 +1,9 @@
 #include "host/conversation_index.h"
 
+#include "host/json.h"
 #include "waste/files.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "host/conversation.h"
+#include "host/json.h"
 #include "waste/files.h"
 #include "waste/result.h"
 

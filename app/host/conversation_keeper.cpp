@@ -1,5 +1,7 @@
 #include "host/conversation_keeper.h"
 
+#include <nlohmann/json.hpp>
+
 #include <utility>
 
 namespace waste::host {

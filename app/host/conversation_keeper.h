@@ -1,6 +1,7 @@
 #pragma once
 
 #include "host/conversation_store.h"
+#include "host/json.h"
 #include "host/task_thread.h"
 #include "waste/result.h"
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kJournalBytesMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSmallFileBytesMax = std::uint64_t{64} << 20;
+constexpr std::uint64_t kFirstLineBytesMax = 1024;
 constexpr std::chrono::hours kAbandonedAfter{1};
 
 std::string randomHex(std::size_t digits)
@@ -54,6 +55,13 @@ std::int64_t timeOf(const std::filesystem::path& path)
     std::error_code error;
     const auto time = std::filesystem::last_write_time(path, error);
     return error ? 0 : static_cast<std::int64_t>(time.time_since_epoch().count());
+}
+
+// Lines of a newer version may be messages that this one does not know.
+bool hasOnlyItsFirstLine(const std::filesystem::path& journal)
+{
+    const auto bytes = readFile(journal, kFirstLineBytesMax);
+    return bytes && bytes->find('\n') == bytes->size() - 1;
 }
 
 Result<Conversation> readForList(const std::filesystem::path& journal)
@@ -237,7 +245,8 @@ void ConversationStore::removeLeftovers(const std::vector<ConversationSummary>& 
     std::error_code error;
     for (const ConversationSummary& summary : summaries) {
         const std::filesystem::path folder = folderOf(summary.id);
-        const bool neverBegun = summary.messageCount == 0 && !std::filesystem::exists(folder / "draft.json", error);
+        const bool neverBegun = summary.messageCount == 0 && hasOnlyItsFirstLine(folder / "journal.jsonl")
+            && !std::filesystem::exists(folder / "draft.json", error);
         // Who holds the lock is about to write into it.
         if ((summary.deleted || neverBegun) && HeldLock::acquire(folder / "lock"))
             std::filesystem::remove_all(folder, error);

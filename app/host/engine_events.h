@@ -56,8 +56,8 @@ struct OpenModelRequest {
 // One answer.
 struct AnswerRequest {
     std::string id; // of the answer: the message that will hold it
-    Json messages; // array of OpenAI's messages up to the question
-    Json partialMessage; // an unfinished reply to go on with, as an assistant message; null: a new reply
+    std::vector<std::string> messages; // of a chat request, each as JSON, up to the question
+    std::string partialMessage; // an unfinished reply to go on with, as an assistant message; empty: a new reply
     bool thinking = true;
     std::string effort = "low"; // low, high, max, none
     std::uint32_t tokensMax = 0; // 0: what the context holds

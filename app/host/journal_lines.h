@@ -1,6 +1,9 @@
 #pragma once
 
 #include "host/conversation.h"
+#include "host/json.h"
+
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstddef>

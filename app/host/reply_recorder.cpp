@@ -15,9 +15,11 @@ namespace {
 
 constexpr std::chrono::seconds kTextInterval{1};
 
-MessageState stateAfter(ReplyEnded::Reason reason)
+} // namespace
+
+MessageState messageStateAfter(const ReplyEnded& ended)
 {
-    switch (reason) {
+    switch (ended.reason) {
     case ReplyEnded::Reason::Stopped:
         return MessageState::Stopped;
     case ReplyEnded::Reason::Failed:
@@ -30,7 +32,7 @@ MessageState stateAfter(ReplyEnded::Reason reason)
     return MessageState::Done;
 }
 
-std::string reasonText(const ReplyEnded& ended)
+std::string reasonOf(const ReplyEnded& ended)
 {
     switch (ended.reason) {
     case ReplyEnded::Reason::Failed:
@@ -45,8 +47,6 @@ std::string reasonText(const ReplyEnded& ended)
     }
     return {};
 }
-
-} // namespace
 
 struct ReplyRecorder::State {
     struct Answer {
@@ -101,13 +101,16 @@ void ReplyRecorder::end(const ReplyEnded& ended)
         State::Answer& answer = found->second;
         answer.ended = true;
         for (const ToolCall& call : ended.calls) {
-            const Block block{
-                .type = Block::Type::ToolCall, .text = call.arguments, .name = call.name, .callId = call.id};
+            Block block;
+            block.type = Block::Type::ToolCall;
+            block.text = call.arguments;
+            block.name = call.name;
+            block.callId = call.id;
             answer.pending.push_back(toolCallLine(ended.answerId, answer.blocks.size(), block));
             answer.blocks.push_back(block.type);
         }
     }
-    write(ended.answerId, stateLine(ended.answerId, stateAfter(ended.reason), reasonText(ended), ended.timings));
+    write(ended.answerId, stateLine(ended.answerId, messageStateAfter(ended), reasonOf(ended), ended.timings));
 }
 
 void ReplyRecorder::add(const std::string& answerId, Block::Type type, const std::string& text)

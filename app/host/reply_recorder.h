@@ -9,6 +9,10 @@
 
 namespace waste::host {
 
+// What an ended reply makes of its message.
+MessageState messageStateAfter(const ReplyEnded& ended);
+std::string reasonOf(const ReplyEnded& ended); // empty: it said all it had to say, or was stopped
+
 // Writes answers into their conversations while they are generated: every change of state at once, text at
 // most once a second (spec: desktop 3.7). Independent of whoever shows them, so that a slow or closed view
 // costs nothing. Any thread. The keeper must outlive this object.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "host/conversation.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace waste::host {
+
+// The branch that ends with `lastMessageId`, as messages of a chat request (JSON): what the model reads.
+// Answers without any text are left out.
+std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId);
+
+// An answer as an assistant message; empty if it has no text yet.
+std::string assistantMessage(const Message& message);
+
+// The first words of a question, on one line, cut at a word (spec: desktop 3.1, no hidden model calls).
+std::string titleFrom(std::string_view question);
+
+} // namespace waste::host

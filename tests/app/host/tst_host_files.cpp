@@ -1,0 +1,176 @@
+// Small things of the host: where files belong on each kind of system, settings that survive, tasks in order,
+// requests and titles made from conversations.
+
+#include "host/chat_request.h"
+#include "host/paths.h"
+#include "host/settings_file.h"
+#include "host/task_thread.h"
+#include "waste/files.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <atomic>
+#include <fstream>
+#include <map>
+
+using namespace waste;
+using namespace waste::host;
+
+namespace {
+
+Environment environmentOf(std::map<std::string, std::string> variables)
+{
+    return [variables](std::string_view name) {
+        const auto found = variables.find(std::string(name));
+        return found != variables.end() ? found->second : std::string();
+    };
+}
+
+Message message(const std::string& id, const std::string& parent, Role role, const std::string& text)
+{
+    Message made;
+    made.id = id;
+    made.parent = parent;
+    made.role = role;
+    if (!text.empty())
+        made.append(Block::Type::Text, text);
+    return made;
+}
+
+} // namespace
+
+class TestHostFiles : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void foldersFollowTheCustomsOfEachSystem()
+    {
+        const auto home = environmentOf({{"HOME", "/home/a"}});
+        QCOMPARE(dataFolder(PathStyle::Xdg, home), std::filesystem::path("/home/a/.local/share/waste"));
+        QCOMPARE(configurationFolder(PathStyle::Xdg, home), std::filesystem::path("/home/a/.config/waste"));
+        QCOMPARE(
+            dataFolder(PathStyle::MacOs, home), std::filesystem::path("/home/a/Library/Application Support/WASTE"));
+        const auto xdg = environmentOf({{"HOME", "/home/a"}, {"XDG_DATA_HOME", "/d"}, {"XDG_CONFIG_HOME", "relative"}});
+        QCOMPARE(dataFolder(PathStyle::Xdg, xdg), std::filesystem::path("/d/waste"));
+        QCOMPARE(configurationFolder(PathStyle::Xdg, xdg), std::filesystem::path("/home/a/.config/waste"));
+        QCOMPARE(dataFolder(PathStyle::Windows, environmentOf({{"USERPROFILE", "/u"}})),
+            std::filesystem::path("/u/AppData/Local/WASTE"));
+        QVERIFY(dataFolder(PathStyle::Xdg, environmentOf({})).empty());
+    }
+
+    void theBuiltInModelLiesBesideTheProgram()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path root = folder.path().toStdString();
+        std::filesystem::create_directories(root / "bin");
+        QVERIFY(!builtInModel(root / "bin"));
+        std::filesystem::create_directories(root / "share/waste/k3-mini.waste");
+        QVERIFY(!builtInModel(root / "bin")); // a folder without its manifest is no model
+        std::ofstream(root / "share/waste/k3-mini.waste/manifest.json") << "{}";
+        QCOMPARE(*builtInModel(root / "bin"), root / "share/waste/k3-mini.waste");
+    }
+
+    void settingsSurviveAndKeepWhatTheyDoNotKnow()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path root = folder.path().toStdString();
+        std::ofstream(root / "desktop.json") << R"({"future":[1,2],"zoom":1.5})";
+        std::ofstream(root / "config.json") << R"({"effort":"high","zoom":2})";
+        auto file = SettingsFile::open(root);
+        QVERIFY(file);
+        QCOMPARE(file->value("zoom").get<double>(), 1.5);
+        QCOMPARE(file->value("effort").get<std::string>(), std::string("high"));
+        QVERIFY(file->value("absent").is_null());
+        file->set("zoom", 1.25);
+        QVERIFY(file->save());
+        const auto again = SettingsFile::open(root);
+        QCOMPARE(again->value("zoom").get<double>(), 1.25);
+        QCOMPARE(again->value("future").size(), 2U);
+    }
+
+    void settingsThatCannotBeReadAreLeftAlone()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path root = folder.path().toStdString();
+        std::ofstream(root / "desktop.json") << "{\"zoom\":";
+        const auto file = SettingsFile::open(root);
+        QVERIFY(!file);
+        QCOMPARE(file.error().code, ErrorCode::Corrupt);
+        QCOMPARE(*readFile(root / "desktop.json", 100), std::string("{\"zoom\":"));
+    }
+
+    void tasksRunInTheOrderInWhichTheyBecomeDue()
+    {
+        using namespace std::chrono_literals;
+        std::string order;
+        {
+            TaskThread thread;
+            thread.post([&] { order += 'c'; }, 60ms);
+            thread.post([&] { order += 'a'; });
+            thread.post([&] { order += 'b'; });
+            std::atomic<bool> done = false;
+            thread.post([&] { done = true; }, 80ms);
+            QTRY_VERIFY(done);
+            QCOMPARE(order, std::string("abc"));
+            thread.post([&] { order += 'd'; }, 1h);
+        }
+        QCOMPARE(order, std::string("abcd")); // the end does not wait for the hour and does not drop it
+    }
+
+    void aTaskThatTriesAgainLaterDoesNotHoldUpTheEnd()
+    {
+        std::atomic<int> runs = 0;
+        std::unique_ptr<TaskThread> thread = std::make_unique<TaskThread>();
+        std::function<void()> again = [&] {
+            ++runs;
+            thread->post(again, std::chrono::milliseconds(1));
+        };
+        thread->post(again);
+        QTRY_VERIFY(runs > 3);
+        thread.reset();
+        QVERIFY(runs > 3);
+    }
+
+    void aRequestHasTheBranchAndNoEmptyAnswers()
+    {
+        Conversation conversation;
+        conversation.system = "Be brief.";
+        conversation.messages = {message("1", "", Role::User, "Hi"), message("2", "1", Role::Assistant, ""),
+            message("3", "2", Role::User, "Again"), message("4", "3", Role::Assistant, "Yes"),
+            message("5", "3", Role::Assistant, "No"), message("6", "4", Role::User, "Why?")};
+        conversation.messages[3].blocks.insert(conversation.messages[3].blocks.begin(), Block());
+        conversation.messages[3].blocks[0].type = Block::Type::Thinking;
+        conversation.messages[3].blocks[0].text = "Hm.";
+        QCOMPARE(chatMessages(conversation, "6"),
+            (std::vector<std::string>{R"({"role":"system","content":"Be brief."})", R"({"role":"user","content":"Hi"})",
+                R"({"role":"user","content":"Again"})",
+                R"({"role":"assistant","content":"Yes","reasoning_content":"Hm."})",
+                R"({"role":"user","content":"Why?"})"}));
+        QCOMPARE(assistantMessage(conversation.messages[1]), std::string());
+    }
+
+    void titlesAreTheFirstWords_data()
+    {
+        QTest::addColumn<QString>("question");
+        QTest::addColumn<QString>("title");
+        QTest::newRow("short") << "Why?"
+                               << "Why?";
+        QTest::newRow("lines") << "  Write\n\na   poem \n"
+                               << "Write a poem";
+        QTest::newRow("long") << "Our orders table has grown to two terabytes and we want monthly partitions"
+                              << "Our orders table has grown to two terabytes and we want…";
+        QTest::newRow("one long word") << QString(100, 'x') << QString(59, 'x') + "…";
+        QTest::newRow("long word of wide letters") << QString(100, QChar(0x6F22)) << QString(19, QChar(0x6F22)) + "…";
+    }
+
+    void titlesAreTheFirstWords()
+    {
+        QFETCH(QString, question);
+        QFETCH(QString, title);
+        QCOMPARE(QString::fromStdString(titleFrom(question.toStdString())), title);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestHostFiles)
+#include "tst_host_files.moc"
