@@ -27,6 +27,7 @@ Result<MemoryPlan> acceptedPlan(const Container& container, const EngineOptions&
         .contextTokens = options.contextTokens,
         .threadCount = computeThreads(options),
         .prefillChunkTokens = options.prefillChunkTokens,
+        .conversationCount = options.conversationCount,
         .vision = options.vision,
         .programBytes = options.programBytes};
     WASTE_TRY(const MemoryPlan plan, MemoryPlan::compute(container, request, Machine::detect()));

@@ -48,26 +48,29 @@ Status checkRequest(const MemoryPlan::Request& request)
         return Error{ErrorCode::InvalidArgument, "chunk",
             "a prefill chunk holds 1 to " + std::to_string(kPrefillChunkTokensMax) + " tokens"};
     }
+    if (request.conversationCount == 0 || request.conversationCount > kConversationsMax) {
+        return Error{ErrorCode::InvalidArgument, "conversations",
+            "1 to " + std::to_string(kConversationsMax) + " conversations can be open at a time"};
+    }
     return {};
 }
 
 } // namespace
 
-Result<ModelSizes> modelSizes(
-    const detail::ModelFiles& files, const MemoryPlan::Request& request, std::uint32_t conversationCount)
+Result<ModelSizes> modelSizes(const detail::ModelFiles& files, const MemoryPlan::Request& request)
 {
     const ModelConfig& config = files.config;
     ModelSizes sizes;
     addWeights(sizes, files);
     sizes.stateFixedBytes = sequenceStateBytes(config, 0);
     sizes.stateBytesPerToken = sequenceStateBytes(config, 1) - sizes.stateFixedBytes;
-    sizes.checkpointCount = conversationCount;
-    sizes.conversationCount = conversationCount;
+    sizes.checkpointCount = request.conversationCount;
+    sizes.conversationCount = request.conversationCount;
 
     const std::uint64_t buffersBytes = SessionMemory::bytes(config, request.contextTokens, request.prefillChunkTokens)
         - SessionMemory::stateBytes(config, request.contextTokens);
     sizes.scratchBytes += Decoder::scratchBytes(config, request.prefillChunkTokens, request.threadCount)
-        + conversationCount * buffersBytes;
+        + request.conversationCount * buffersBytes;
 
     const Result<std::uint64_t> visionBytes = VisionModel::plannedBytes(files, request.threadCount);
     if (!visionBytes && request.vision)
@@ -83,23 +86,8 @@ Result<MemoryPlan> MemoryPlan::compute(const Container& container, const Request
     if (complete.threadCount == 0)
         complete.threadCount = physicalCoreCount();
 
-    const detail::ModelFiles& files = container.files();
-    const auto planFor = [&](std::uint32_t conversationCount) -> Result<MemoryPlan> {
-        WASTE_TRY(const ModelSizes sizes, modelSizes(files, complete, conversationCount));
-        return planMemory(sizes, complete, machine);
-    };
-    WASTE_TRY(MemoryPlan plan, planFor(1));
-    const std::uint64_t oneConversationBytes = plan.floorBytes;
-    // More conversations stay in RAM where all of them together cost less than a hundredth of the budget (spec:
-    // streaming 7.1).
-    for (std::uint32_t count = 2; count <= kConversationsMax; ++count) {
-        WASTE_TRY(const MemoryPlan more, planFor(count));
-        if (!more.check() || more.floorBytes - oneConversationBytes > more.budgetBytes / 100)
-            break;
-        plan = more;
-        plan.conversationCount = count;
-    }
-    return plan;
+    WASTE_TRY(const ModelSizes sizes, modelSizes(container.files(), complete));
+    return planMemory(sizes, complete, machine);
 }
 
 } // namespace waste

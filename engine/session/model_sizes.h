@@ -10,12 +10,11 @@
 namespace waste {
 
 inline constexpr std::uint32_t kPrefillChunkTokensMax = 1024;
-inline constexpr std::uint32_t kConversationsMax = 4; // kept in RAM, however small they are
+inline constexpr std::uint32_t kConversationsMax = 64;
 
 // What the plan needs to know of a model. Every figure comes from the function that the allocator of that
-// piece calls. `threadCount` of the request is at least 1. Errors: those of VisionModel::describe(), where
+// piece calls. The request has been completed and checked. Errors: those of VisionModel::describe(), where
 // the request needs the tower.
-Result<ModelSizes> modelSizes(
-    const detail::ModelFiles& files, const MemoryPlan::Request& request, std::uint32_t conversationCount);
+Result<ModelSizes> modelSizes(const detail::ModelFiles& files, const MemoryPlan::Request& request);
 
 } // namespace waste

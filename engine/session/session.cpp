@@ -25,7 +25,7 @@ Result<std::unique_ptr<Session::Internals>> Session::Internals::create(std::shar
         engine->budget.reserve(SessionMemory::stateBytes(config, contextTokens), "a conversation");
     if (!reservation) {
         return Error{ErrorCode::Busy, "busy",
-            "the memory plan has room for " + std::to_string(engine->plan.conversationCount)
+            "the memory plan has room for " + std::to_string(engine->options.conversationCount)
                 + " open conversations of this model; close one first"};
     }
     const std::uint64_t bytes = SessionMemory::bytes(config, contextTokens, engine->options.prefillChunkTokens);

@@ -25,6 +25,7 @@ struct EngineOptions {
     std::uint32_t threadCount = 0; // compute threads; 0: one per core
     std::vector<std::uint32_t> cpus; // pin compute threads to these; empty: anywhere
     std::uint32_t prefillChunkTokens = 64; // 1: token at a time
+    std::uint32_t conversationCount = 1; // sessions open at a time
     CachePolicy cachePolicy = CachePolicy::Age;
     bool verifyRecords = false; // checksum of each expert record when it is read
     bool directIo = true;

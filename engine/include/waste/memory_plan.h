@@ -26,6 +26,7 @@ struct MemoryPlan {
         std::uint32_t contextTokens = 4096;
         std::uint32_t threadCount = 0; // compute threads; 0: one per core
         std::uint32_t prefillChunkTokens = 64;
+        std::uint32_t conversationCount = 1; // sessions open at a time, each with its checkpoint
         bool vision = false;
         std::uint64_t programBytes = 0; // code, heap, stacks of the front end; 0: the command line's figure
     };
@@ -36,7 +37,6 @@ struct MemoryPlan {
     std::uint64_t trunkBytes = 0;
     std::uint64_t stateBytes = 0; // sequence state of one conversation at full context, plus kept states
     std::uint64_t keptStateBytes = 0; // contained in stateBytes
-    std::uint32_t conversationCount = 1; // sessions that may be open at a time
     std::uint64_t scratchBytes = 0; // every other buffer, plus the program
     std::uint64_t programBytes = 0; // contained in scratchBytes
     std::uint64_t visionBytes = 0; // 0 unless requested; contained in floorBytes then

@@ -50,6 +50,8 @@ struct TestOptions {
     std::uint32_t contextTokens = 512;
     std::uint32_t threadCount = 1;
     std::uint32_t chunkTokens = 64;
+    std::uint32_t conversationCount = 1;
+    bool vision = false;
 };
 
 inline std::unique_ptr<Engine> openEngine(const std::shared_ptr<const Container>& model, const TestOptions& test = {})
@@ -59,6 +61,8 @@ inline std::unique_ptr<Engine> openEngine(const std::shared_ptr<const Container>
     options.contextTokens = test.contextTokens;
     options.threadCount = test.threadCount;
     options.prefillChunkTokens = test.chunkTokens;
+    options.conversationCount = test.conversationCount;
+    options.vision = test.vision;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine)
         qFatal("%s", engine.error().message.c_str());

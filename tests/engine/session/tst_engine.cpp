@@ -1,6 +1,7 @@
 // Opening and sharing an engine: budgets, cancelling, who may generate when, and what is told about it.
 
 #include "session_fixture.h"
+#include "support/golden.h"
 
 #include <atomic>
 #include <thread>
@@ -59,13 +60,13 @@ private slots:
 
     void reservesExactlyWhatItPlanned()
     {
-        for (const char* model : {"kl-vq3r-q4g", "k3-mini"}) {
-            const std::unique_ptr<Engine> engine = openEngine(openModel(model));
+        for (const std::uint32_t count : {1U, 3U}) {
+            const std::unique_ptr<Engine> engine = openEngine(openModel("kl-vq3r-q4g"), {.conversationCount = count});
             const MemoryPlan& plan = engine->plan();
             QCOMPARE(
                 plan.trunkBytes + plan.stateBytes + plan.scratchBytes + plan.minimumExpertCacheBytes, plan.floorBytes);
             std::vector<std::unique_ptr<Session>> sessions;
-            for (std::uint32_t i = 0; i < plan.conversationCount; ++i)
+            for (std::uint32_t i = 0; i < count; ++i)
                 sessions.push_back(openSession(*engine));
             const Result<std::unique_ptr<Session>> oneTooMany = engine->createSession();
             QVERIFY(!oneTooMany.has_value());
@@ -131,8 +132,7 @@ private slots:
 
     void letsOneConversationGenerateAtATime()
     {
-        const std::unique_ptr<Engine> engine = openEngine(openModel("kl-vq3r-q4g"), {.contextTokens = 64});
-        QVERIFY(engine->plan().conversationCount >= 2);
+        const std::unique_ptr<Engine> engine = openEngine(openModel("kl-vq3r-q4g"), {.conversationCount = 2});
         const std::unique_ptr<Session> first = openSession(*engine);
         const std::unique_ptr<Session> second = openSession(*engine);
         const std::vector<TokenId> ids = samplePrompt("kl-vq3r-q4g");
@@ -162,7 +162,7 @@ private slots:
 
     void givesConversationsTheirOwnUnfinishedChunks()
     {
-        const std::unique_ptr<Engine> engine = openEngine(openModel("k3-odd"), {.contextTokens = 64});
+        const std::unique_ptr<Engine> engine = openEngine(openModel("k3-odd"), {.conversationCount = 2});
         const std::vector<TokenId> ids = samplePrompt("k3-odd");
         const std::unique_ptr<Session> alone = openSession(*engine);
         WASTE_VERIFY_OK(alone->append(ids));
@@ -180,6 +180,27 @@ private slots:
         WASTE_VERIFY_OK(alone->append(std::span(ids).first(9))); // another conversation in between
         WASTE_VERIFY_OK(cut->append({}));
         QVERIFY(sameBits(cut->logits(), expected));
+    }
+
+    void encodesPicturesAsTheReferenceDoes()
+    {
+        const std::filesystem::path folder = std::filesystem::path(WASTE_TEST_DATA) / "k3-mini";
+        const std::unique_ptr<Engine> seeing = openEngine(openModel("k3-mini"), {.vision = true});
+        QVERIFY(seeing->plan().visionBytes > 0);
+        for (const char* name : {"red_circle", "transparent", "odd_size"}) {
+            QFile file(QString::fromStdString((folder / name).string() + ".png"));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            const QByteArray bytes = file.readAll();
+            const auto rows = seeing->encodePicture(std::as_bytes(std::span(bytes.begin(), bytes.end())), name);
+            WASTE_VERIFY_OK(rows);
+            const std::vector<float> golden = readFloats(folder / (std::string(name) + ".embed.f32"));
+            QVERIFY(relativeError(*rows, golden) < 1e-5);
+        }
+        const std::unique_ptr<Engine> blind = openEngine(openModel("k3-mini"));
+        QCOMPARE(blind->encodePicture({}, "nothing").error().code, ErrorCode::Unsupported);
+        EngineOptions options;
+        options.vision = true;
+        QCOMPARE(Engine::open(openModel("kl-mini"), options).error().code, ErrorCode::Unsupported);
     }
 
     void outlivesItselfThroughItsSessions()
