@@ -45,6 +45,12 @@ void dropRepeatedKeys(std::vector<JsonMember>& members)
     members.resize(kept);
 }
 
+// Whether a character inside a string has a meaning of its own or is not allowed.
+bool endsPlainText(char c)
+{
+    return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+}
+
 // Recursive descent; the depth is limited before each step down.
 class Parser {
 public:
@@ -178,10 +184,9 @@ bool Parser::parseString(std::string& text)
 {
     ++m_offset;
     while (true) {
-        const std::size_t end =
-            std::find_if(m_text.begin() + static_cast<std::ptrdiff_t>(m_offset), m_text.end(),
-                [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; })
-            - m_text.begin();
+        std::size_t end = m_offset;
+        while (end < m_text.size() && !endsPlainText(m_text[end]))
+            ++end;
         text += m_text.substr(m_offset, end - m_offset);
         m_offset = end;
         if (skip("\""))
