@@ -3,9 +3,6 @@
 #include "container/tensor_inventory.h"
 #include "container/trunk.h"
 #include "platform/direct_file.h"
-#include "platform/small_file.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -17,7 +14,6 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kRecordPrefixBytes = 40; // header up to and including the checksum of the record
-constexpr std::uint64_t kConfigBytesMax = std::uint64_t{64} << 20;
 
 void addText(Sha256& sha, std::string_view text)
 {
@@ -44,27 +40,6 @@ Status addRange(Sha256& sha, const DirectFile& file, std::uint64_t begin, std::u
     return {};
 }
 
-// The manifest's own words, also those that this program does not know.
-Status addManifest(Sha256& sha, const std::filesystem::path& directory)
-{
-    WASTE_TRY(const std::string text, readSmallFile(directory / kManifestFile, Manifest::kBytesMax));
-    nlohmann::json manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!manifest.is_object())
-        return Error{ErrorCode::Corrupt, "manifest", "manifest.json changed while the model was opened"};
-    nlohmann::json layers = manifest.value("layers", nlohmann::json::object());
-    for (nlohmann::json& layer : layers) {
-        if (layer.is_object())
-            layer.erase("file");
-    }
-    const nlohmann::json decisive = {
-        {"config", manifest.value("config", nlohmann::json::object())},
-        {"expert_quant", manifest.value("expert_quant", nlohmann::json::object())},
-        {"layers", layers},
-    };
-    addText(sha, decisive.dump()); // compact, keys sorted
-    return {};
-}
-
 Status addBanks(Sha256& sha, const ContainerFiles& container)
 {
     for (const BankEntry& bank : container.manifest.banks) {
@@ -80,7 +55,6 @@ Status addBanks(Sha256& sha, const ContainerFiles& container)
 Status addContainer(Sha256& sha, const ContainerFiles& container, const LoadedChecksums& loaded)
 {
     const Manifest& manifest = container.manifest;
-    WASTE_TRY_STATUS(addManifest(sha, container.directory));
     WASTE_TRY(const DirectFile codebooks,
         DirectFile::open(container.directory / kCodebooksFile, DirectFile::Access::Buffered));
     WASTE_TRY_STATUS(addRange(sha, codebooks, 0, codebooks.sizeBytes()));
@@ -102,11 +76,9 @@ Status addContainer(Sha256& sha, const ContainerFiles& container, const LoadedCh
     return {};
 }
 
-// config.json, and of each shard its header and size.
-Status addCheckpoint(Sha256& sha, const CheckpointFiles& checkpoint)
+// Of each shard its header and size.
+Status addShards(Sha256& sha, const CheckpointFiles& checkpoint)
 {
-    WASTE_TRY(const std::string config, readSmallFile(checkpoint.directory() / "config.json", kConfigBytesMax));
-    addText(sha, config);
     for (const std::string& shard : checkpoint.shardNames()) {
         WASTE_TRY(
             const DirectFile file, DirectFile::open(checkpoint.directory() / shard, DirectFile::Access::Buffered));
@@ -124,10 +96,11 @@ Status addCheckpoint(Sha256& sha, const CheckpointFiles& checkpoint)
 Result<Sha256Digest> modelFingerprint(const detail::ModelFiles& files, const LoadedChecksums& loaded)
 {
     Sha256 sha;
+    addText(sha, files.decisiveText);
     if (const ContainerFiles* container = files.container())
         WASTE_TRY_STATUS(addContainer(sha, *container, loaded));
     else
-        WASTE_TRY_STATUS(addCheckpoint(sha, *files.checkpoint()));
+        WASTE_TRY_STATUS(addShards(sha, *files.checkpoint()));
     return sha.finish();
 }
 

@@ -3,6 +3,7 @@
 #include "container/tensor_inventory.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
+#include "session/facade_guard.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@ namespace detail {
 namespace {
 
 constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{64} << 20;
+constexpr std::uint64_t kConfigBytesMax = std::uint64_t{64} << 20;
 
 std::string modelName(const std::filesystem::path& directory)
 {
@@ -105,6 +107,27 @@ Status readTokenizerDigest(ModelFiles& model, const std::filesystem::path& file)
     return {};
 }
 
+// In the manifest's own words, also those that this program does not know.
+Result<std::string> decisiveText(const std::filesystem::path& manifestFile)
+{
+    WASTE_TRY(const std::string text, readSmallFile(manifestFile, Manifest::kBytesMax));
+    const nlohmann::json manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!manifest.is_object()) {
+        return Error{ErrorCode::Corrupt, "manifest", textFromPath(manifestFile) + " changed while it was read"};
+    }
+    nlohmann::json layers = manifest.value("layers", nlohmann::json::object());
+    for (nlohmann::json& layer : layers) {
+        if (layer.is_object())
+            layer.erase("file");
+    }
+    const nlohmann::json decisive = {
+        {"config", manifest.value("config", nlohmann::json::object())},
+        {"expert_quant", manifest.value("expert_quant", nlohmann::json::object())},
+        {"layers", std::move(layers)},
+    };
+    return decisive.dump();
+}
+
 Result<std::unique_ptr<ModelFiles>> openContainer(const std::filesystem::path& directory)
 {
     WASTE_TRY(ContainerFiles files, ContainerFiles::open(directory));
@@ -119,6 +142,7 @@ Result<std::unique_ptr<ModelFiles>> openContainer(const std::filesystem::path& d
     model->info.hasVision = !files.sideFiles.vision.empty();
     model->info.created = manifest.desktop.created;
     model->info.source = manifest.desktop.sourceRepository;
+    WASTE_TRY(model->decisiveText, decisiveText(directory / kManifestFile));
     WASTE_TRY_STATUS(readTokenizerDigest(*model, files.sideFiles.tokenizer));
     model->files = std::move(files);
     return model;
@@ -136,6 +160,7 @@ Result<std::unique_ptr<ModelFiles>> openCheckpoint(const std::filesystem::path& 
     model->info.containerBytes = directoryBytes(directory);
     model->info.hasVision = files->config().contains("vision_config");
     model->config = std::move(config);
+    WASTE_TRY(model->decisiveText, readSmallFile(directory / "config.json", kConfigBytesMax));
     const std::string tokenizer = files->tokenizerFileName();
     WASTE_TRY_STATUS(readTokenizerDigest(*model, tokenizer.empty() ? std::filesystem::path() : directory / tokenizer));
     model->files = std::move(files);
@@ -181,8 +206,10 @@ Container::~Container() = default;
 
 Result<std::shared_ptr<const Container>> Container::open(const std::filesystem::path& directory)
 {
-    WASTE_TRY(std::unique_ptr<detail::ModelFiles> files, detail::ModelFiles::open(directory));
-    return std::shared_ptr<const Container>(new Container(std::move(files)));
+    return guarded([&]() -> Result<std::shared_ptr<const Container>> {
+        WASTE_TRY(std::unique_ptr<detail::ModelFiles> files, detail::ModelFiles::open(directory));
+        return std::shared_ptr<const Container>(new Container(std::move(files)));
+    });
 }
 
 const std::filesystem::path& Container::path() const

@@ -23,6 +23,9 @@ struct ModelFiles {
     std::filesystem::path directory;
     std::variant<ContainerFiles, Checkpoint> files;
     ModelConfig config;
+    // The part of the manifest that decides numbers, as compact JSON with sorted keys: `config`, `expert_quant`
+    // and `layers` without file names; of a checkpoint the text of config.json. For the fingerprint.
+    std::string decisiveText;
     std::optional<Sha256Digest> tokenizerDigest; // of the tokenizer file; empty without one
     ModelInfo info;
 
