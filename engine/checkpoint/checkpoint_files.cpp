@@ -303,7 +303,7 @@ Status CheckpointFiles::readPiece(const CheckpointTensor& tensor, const Checkpoi
 
 Result<std::optional<std::string>> CheckpointFiles::readSideFile(std::string_view name, std::uint64_t bytesMax) const
 {
-    const std::filesystem::path path = m_directory / name;
+    const std::filesystem::path path = m_directory / pathFromText(name);
     if (!fileExists(path))
         return std::optional<std::string>();
     WASTE_TRY(std::string text, readSmallFile(path, bytesMax));
@@ -313,7 +313,7 @@ Result<std::optional<std::string>> CheckpointFiles::readSideFile(std::string_vie
 std::string CheckpointFiles::tokenizerFileName() const
 {
     for (const std::string_view name : {"tiktoken.model", "tokenizer.model"}) {
-        if (fileExists(m_directory / name))
+        if (fileExists(m_directory / pathFromText(name)))
             return std::string(name);
     }
     return {};

@@ -9,6 +9,8 @@ namespace waste {
 
 // Columns per vector of our containers.
 inline constexpr std::uint32_t kVectorDim = 8;
+// Vectors that are searched as one piece of work, wherever the order of sums must not depend on threads.
+inline constexpr std::size_t kTileVectors = 4096;
 
 // Finds the nearest codebook entry by squared distance. Equally near: the lowest index.
 //

@@ -222,6 +222,14 @@ std::uint64_t ConversionPlan::codebooksBytes() const
     return banks.size() * quant.codebooksPerLayer() * quant.codebookRecordBytes();
 }
 
+std::uint64_t ConversionPlan::trunkBytes() const
+{
+    std::uint64_t sum = 0;
+    for (const TrunkItem& item : trunk)
+        sum += item.entry.layout.bytes();
+    return sum;
+}
+
 Result<ConversionPlan> planConversion(const CheckpointFiles& files, const ConvertOptions& options)
 {
     if (options.trunkBits != 3 && options.trunkBits != 4 && options.trunkBits != 8)

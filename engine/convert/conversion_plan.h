@@ -28,13 +28,14 @@ struct ConversionPlan {
     ExpertGeometry geometry; // empty without experts
     std::vector<BankEntry> banks; // ascending by layer; codebook bases in that order from 0
     std::vector<TrunkItem> trunk; // ascending by name
-    std::uint64_t trunkFileBytes = 0;
+    std::uint64_t trunkFileBytes = 0; // with gaps
     std::uint64_t seed = 0;
     // How the bytes come about and from what: two conversions with the same text write the same container.
     std::string recipe;
 
     [[nodiscard]] std::uint64_t bankBytes() const; // of all banks
     [[nodiscard]] std::uint64_t codebooksBytes() const;
+    [[nodiscard]] std::uint64_t trunkBytes() const; // payloads and scales, without the gaps between them
     [[nodiscard]] std::uint64_t containerBytes() const { return bankBytes() + codebooksBytes() + trunkFileBytes; }
 };
 

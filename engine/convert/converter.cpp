@@ -41,11 +41,13 @@ double secondsSince(Clock::time_point start)
 class Conversion {
 public:
     Conversion(const ConvertOptions& options, const CheckpointFiles& files, const ConversionPlan& plan,
-        const WorkFolder& folder, ConversionProgress& progress)
+        const WorkFolder& folder, const TargetState& target, ConversionProgress& progress)
         : m_options(options)
         , m_files(files)
         , m_plan(plan)
         , m_folder(folder)
+        , m_target(target)
+        , m_store(folder, plan, target.published)
         , m_progress(progress)
         , m_pool({.threadCount = options.threadCount != 0 ? options.threadCount : physicalCoreCount()})
     {
@@ -57,12 +59,10 @@ public:
 
     Status findFinishedLayers()
     {
-        WASTE_TRY(m_target, prepareTarget(m_folder, m_plan, m_options));
-        m_store.emplace(m_folder, m_plan, m_target.published);
         ConvertPlan announced;
         announced.containerBytes = m_plan.containerBytes();
         for (const BankEntry& bank : m_plan.banks) {
-            WASTE_TRY(std::optional<FinishedLayer> layer, m_store->find(bank));
+            WASTE_TRY(std::optional<FinishedLayer> layer, m_store.find(bank));
             (layer ? announced.layersKept : announced.layers).push_back(bank.layer);
             if (layer)
                 m_layers.emplace(bank.layer, std::move(*layer));
@@ -114,7 +114,7 @@ public:
 
     Status writeTrunk()
     {
-        m_progress.begin("trunk", m_plan.trunkFileBytes);
+        m_progress.begin("trunk", m_plan.trunkBytes());
         WASTE_TRY(OutputFile file, OutputFile::open(m_folder.path(kTrunkFile), OutputFile::Mode::Replace));
         WASTE_TRY(WrittenTrunk trunk, waste::writeTrunk(m_files, m_plan, file, m_pool, m_progress));
         WASTE_TRY_STATUS(file.flush());
@@ -187,13 +187,13 @@ private:
         WASTE_TRY_STATUS(checkSpaceFor(bank.bytes));
         const Clock::time_point start = Clock::now();
         m_progress.report(ConvertLayerStart{bank.layer});
-        const std::filesystem::path path = m_store->bankPath(bank);
+        const std::filesystem::path path = m_store.bankPath(bank);
         WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
         WASTE_TRY(FinishedLayer layer, writeBank(m_files, m_plan, bank, file, m_pool, m_progress));
         WASTE_TRY_STATUS(file.flush());
         WASTE_TRY_STATUS(file.close());
         WASTE_TRY_STATUS(checkBank(path, m_plan, bank, BankChecksums::All));
-        WASTE_TRY_STATUS(m_store->keep(bank, layer));
+        WASTE_TRY_STATUS(m_store.keep(bank, layer));
         ++m_report.layersConverted;
         m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
         m_layers.emplace(bank.layer, std::move(layer));
@@ -204,11 +204,11 @@ private:
     const CheckpointFiles& m_files;
     const ConversionPlan& m_plan;
     const WorkFolder& m_folder;
+    const TargetState& m_target;
+    const LayerStore m_store;
     ConversionProgress& m_progress;
     ThreadPool m_pool;
 
-    TargetState m_target;
-    std::optional<LayerStore> m_store;
     std::map<std::uint32_t, FinishedLayer> m_layers; // by number: the order of their codebooks
     std::uint32_t m_codebooksCrc32 = 0;
     std::vector<TrunkEntry> m_trunk;
@@ -236,9 +236,14 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
     WASTE_TRY(const ConversionPlan plan, planConversion(*files, options));
     WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target));
     WASTE_TRY_STATUS(recoverCommit(options.target));
+    auto target = prepareTarget(folder, plan, options);
+    if (!target) {
+        (void)WorkFolder::removeUnused(std::move(folder)); // the refusal is what matters
+        return std::move(target.error());
+    }
 
     ConversionProgress progress(sink, cancel);
-    Conversion conversion(options, *files, plan, folder, progress);
+    Conversion conversion(options, *files, plan, folder, *target, progress);
     WASTE_TRY_STATUS(conversion.findFinishedLayers());
     WASTE_TRY_STATUS(conversion.checkSpace());
     WASTE_TRY_STATUS(conversion.convertLayers());

@@ -9,8 +9,6 @@
 namespace waste {
 namespace {
 
-constexpr std::size_t kTileVectors = 4096;
-
 // What one tile contributes to the new entries.
 struct TileSums {
     std::vector<double> sums; // [entries][kVectorDim]

@@ -62,6 +62,27 @@ Result<bool> isEmptyTarget(const std::filesystem::path& target)
     return true;
 }
 
+// What is in the way, in words; empty: nothing. A container in the target decides, else what was begun there,
+// else whether there is anything at all. Fills state.published.
+Result<std::string> findOccupant(
+    const WorkFolder& folder, const std::string& recipe, const std::optional<StoredPlan>& begun, TargetState& state)
+{
+    const auto text = readSmallFile(folder.target() / kManifestFile, Manifest::kBytesMax);
+    if (text || text.error().code == ErrorCode::Corrupt) {
+        auto manifest = text ? Manifest::parse(*text) : Result<Manifest>(text.error());
+        if (!manifest || manifest->desktop.recipe != recipe)
+            return std::string("a container that was made differently");
+        state.published = std::move(*manifest);
+        return std::string();
+    }
+    if (text.error().code != ErrorCode::NotFound)
+        return text.error();
+    if (begun)
+        return std::string(begun->recipe == recipe ? "" : "an unfinished conversion with other settings or weights");
+    WASTE_TRY(const bool isEmpty, isEmptyTarget(folder.target()));
+    return std::string(isEmpty ? "" : "other files");
+}
+
 // Files that a conversion writes, besides the manifest.
 bool isOfContainer(const std::string& name)
 {
@@ -87,12 +108,6 @@ Status discard(const WorkFolder& folder)
     return {};
 }
 
-Error occupied(const std::filesystem::path& target, const std::string& by)
-{
-    return {ErrorCode::InvalidArgument, "target_occupied",
-        textFromPath(target) + " already holds " + by + "; choose another folder, or replace it by force"};
-}
-
 // 2026-01-31T23:59:59Z
 std::string currentTime()
 {
@@ -112,42 +127,25 @@ std::string currentTime()
 
 Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan& plan, const ConvertOptions& options)
 {
-    const std::filesystem::path& target = folder.target();
     TargetState state;
-    const auto manifestText = readSmallFile(target / kManifestFile, Manifest::kBytesMax);
-    if (manifestText) {
-        auto manifest = Manifest::parse(*manifestText);
-        if (manifest && manifest->desktop.recipe == plan.recipe)
-            state.published = std::move(*manifest);
-    }
-    WASTE_TRY(const std::optional<StoredPlan> stored, readPlan(folder));
-    const bool isOurs = stored && stored->recipe == plan.recipe;
-
-    // A container in the target decides, else what was begun there, else whether there is anything at all.
-    std::optional<Error> refusal;
-    if (manifestText.has_value() && !state.published)
-        refusal = occupied(target, "a container that was made differently");
-    else if (!state.published && stored && !isOurs)
-        refusal = occupied(target, "an unfinished conversion with other settings or weights");
-    else if (!state.published && !stored) {
-        WASTE_TRY(const bool isEmpty, isEmptyTarget(target));
-        if (!isEmpty)
-            refusal = occupied(target, "other files");
-    }
-    if (refusal && !options.force)
-        return std::move(*refusal);
-    if (refusal)
-        WASTE_TRY_STATUS(discard(folder));
-
-    if (isOurs && !refusal) {
-        state.created = stored->created;
+    WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(folder));
+    WASTE_TRY(const std::string occupant, findOccupant(folder, plan.recipe, begun, state));
+    if (!occupant.empty() && !options.force)
+        return Error{ErrorCode::InvalidArgument, "target_occupied",
+            textFromPath(folder.target()) + " already holds " + occupant
+                + "; choose another folder, or replace it by force"};
+    if (occupant.empty() && begun && begun->recipe == plan.recipe) {
+        state.created = begun->created;
         return state;
     }
-    if (!refusal)
-        WASTE_TRY_STATUS(folder.clear()); // remains of something else beside a container that is ours
-    state.created = state.published ? state.published->desktop.created
-        : options.created.empty()   ? currentTime()
-                                    : options.created;
+
+    if (!occupant.empty())
+        WASTE_TRY_STATUS(discard(folder));
+    WASTE_TRY_STATUS(folder.clear()); // remains of another recipe are worth nothing
+    if (state.published)
+        state.created = state.published->desktop.created;
+    else
+        state.created = options.created.empty() ? currentTime() : options.created;
     WASTE_TRY_STATUS(writePlan(folder, {plan.recipe, state.created}));
     return state;
 }

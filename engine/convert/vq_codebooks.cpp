@@ -13,8 +13,6 @@
 namespace waste {
 namespace {
 
-constexpr std::size_t kTileVectors = 4096;
-
 std::vector<std::uint16_t> roundedToHalves(std::span<const float> values)
 {
     std::vector<std::uint16_t> halves(values.size());

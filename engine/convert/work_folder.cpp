@@ -104,6 +104,16 @@ Status WorkFolder::remove(WorkFolder folder)
     return {};
 }
 
+Status WorkFolder::removeUnused(WorkFolder folder)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.m_folder, error)) {
+        if (entry.path().filename() != kLockName)
+            return {};
+    }
+    return remove(std::move(folder));
+}
+
 Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to)
 {
     std::error_code error;

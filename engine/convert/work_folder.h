@@ -37,6 +37,8 @@ public:
     [[nodiscard]] Status clear() const;
     // Deletes the folder. Call when the container is complete.
     static Status remove(WorkFolder folder);
+    // The same if nothing was written into it: a target that is refused stays as it was.
+    static Status removeUnused(WorkFolder folder);
 
 private:
     WorkFolder(std::filesystem::path target, std::filesystem::path folder, FileLock lock);
