@@ -17,6 +17,9 @@ QtObject {
     readonly property bool light: scheme === Theme.Light
     readonly property bool highContrast: scheme === Theme.HighContrast
 
+    // Clock times without seconds, in the order of the person's language.
+    readonly property string clock: Qt.locale().timeFormat(Locale.ShortFormat).replace(/[:.]?ss/, "")
+
     // Pixels at the present zoom.
     function u(px: real): real { return Math.round(px * root.zoom) }
 

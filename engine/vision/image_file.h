@@ -28,7 +28,7 @@ struct Image {
 };
 
 inline constexpr std::uint64_t kImagePixelsMax = std::uint64_t{1} << 26; // spec: vision 2.1
-inline constexpr std::size_t kImageDecodeBytesMax = std::size_t{768} << 20; // of the decoder and its result
+inline constexpr std::size_t kImageDecodeBytesMax = std::size_t{320} << 20; // of the decoder, its own result included
 
 // Size and orientation of a PNG, JPEG, GIF, BMP, TGA or PSD file. `name` names the file in messages.
 // Errors: Io with reason invalid_image (unreadable header, no pixels, more than kImagePixelsMax).

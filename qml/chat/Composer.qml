@@ -47,19 +47,29 @@ FocusScope {
         id: scroll
         width: parent.width
         height: Math.min(field.implicitHeight, root.linesMax * Theme.readingLine + Theme.u(24))
-        contentHeight: field.implicitHeight
+        contentHeight: field.height
         boundsBehavior: Flickable.StopAtBounds
         clip: true
         T.ScrollBar.vertical: UiScrollBar {}
-        T.TextArea.flickable: T.TextArea {
+
+        function keepVisible(cursor: rect): void {
+            if (cursor.y < contentY)
+                contentY = Math.max(0, cursor.y - field.topPadding);
+            else if (cursor.y + cursor.height > contentY + height)
+                contentY = cursor.y + cursor.height + field.bottomPadding - height;
+        }
+
+        TextEdit {
             id: field
             objectName: "composerText"
+            width: scroll.width
             focus: true
+            activeFocusOnTab: true
             leftPadding: Theme.u(16)
             rightPadding: Theme.u(16)
             topPadding: Theme.u(13)
             bottomPadding: Theme.u(6)
-            implicitHeight: Math.max(Theme.readingLine, contentHeight) + topPadding + bottomPadding
+            onCursorRectangleChanged: scroll.keepVisible(cursorRectangle)
             wrapMode: TextEdit.Wrap
             textFormat: TextEdit.PlainText
             font: Theme.reading
@@ -72,19 +82,19 @@ FocusScope {
             KeyNavigation.priority: KeyNavigation.BeforeItem
             KeyNavigation.tab: thinking
             Keys.onPressed: event => root.handleKey(event)
+            Accessible.role: Accessible.EditableText
             Accessible.name: qsTr("Message")
             Accessible.multiLine: true
-
-            UiText {
-                anchors { left: parent.left; right: parent.right; top: parent.top }
-                anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: field.topPadding }
-                visible: field.length === 0 && field.preeditText.length === 0
-                text: App.chat.readOnlyReason.length > 0 ? App.chat.readOnlyReason : qsTr("Write a message")
-                font: Theme.reading
-                color: Theme.text3
-                Accessible.ignored: true
-            }
         }
+    }
+    UiText {
+        anchors { left: parent.left; right: parent.right; top: parent.top }
+        anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: field.topPadding }
+        visible: field.length === 0 && field.preeditText.length === 0
+        text: App.chat.readOnlyReason.length > 0 ? App.chat.readOnlyReason : qsTr("Write a message")
+        font: Theme.reading
+        color: Theme.text3
+        Accessible.ignored: true
     }
     Item {
         id: bar

@@ -27,7 +27,7 @@ FocusScope {
 
     implicitHeight: body.implicitHeight
     Accessible.role: Accessible.ListItem
-    Accessible.name: root.fromUser ? qsTr("You, %1: %2").arg(Qt.formatTime(root.time, Qt.locale().timeFormat(Locale.ShortFormat))).arg(root.plainText)
+    Accessible.name: root.fromUser ? qsTr("You, %1: %2").arg(Qt.formatTime(root.time, Theme.clock)).arg(root.plainText)
         : root.fromModel ? qsTr("%1, %2").arg(root.modelName).arg(root.statistics) : root.plainText
 
     HoverHandler {

@@ -5,22 +5,20 @@ import Waste.App
 import Waste.Ui
 
 // What a new conversation shows before its first message: whether the model is ready, and samples.
-T.ScrollView {
+Flickable {
     id: root
 
     readonly property real columnWidth: Math.min(Theme.measure, root.width - 2 * Theme.gapLarge)
 
     contentWidth: root.width
-    contentHeight: column.implicitHeight + 2 * Theme.gapHuge
-    T.ScrollBar.vertical: UiScrollBar {
-        parent: root
-        x: root.width - width
-        height: root.height
-    }
+    contentHeight: Math.max(root.height, column.implicitHeight + 2 * Theme.gapHuge)
+    clip: true
+    boundsBehavior: Flickable.StopAtBounds
+    T.ScrollBar.vertical: UiScrollBar {}
 
     Item {
         width: root.width
-        height: Math.max(root.height, column.implicitHeight + 2 * Theme.gapHuge)
+        height: root.contentHeight
 
         Column {
             id: column

@@ -14,7 +14,7 @@ Item {
 
     implicitHeight: rows.implicitHeight
     Accessible.role: Accessible.Table
-    Accessible.name: qsTr("Table with %n row(s)", "", Math.max(0, root.rowCount - 1))
+    Accessible.name: qsTr("Table, rows: %1").arg(Math.max(0, root.rowCount - 1))
 
     Column {
         id: rows

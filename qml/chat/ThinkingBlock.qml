@@ -16,8 +16,8 @@ Rectangle {
     readonly property bool open: App.settings.thinkingOpen
     readonly property string title: root.live ? qsTr("Thinking") : qsTr("Thought")
     readonly property string duration: qsTr("%1:%2").arg(Math.floor(root.seconds / 60)).arg(String(root.seconds % 60).padStart(2, "0"))
-    readonly property string counter: root.seconds > 0 ? qsTr("%n token(s), %1", "", root.tokenCount).arg(root.duration)
-        : qsTr("%n token(s)", "", root.tokenCount)
+    readonly property string tokens: root.tokenCount === 1 ? qsTr("1 token") : qsTr("%1 tokens").arg(root.tokenCount)
+    readonly property string counter: root.seconds > 0 ? qsTr("%1, %2").arg(root.tokens).arg(root.duration) : root.tokens
 
     function toggle(): void {
         App.settings.thinkingOpen = !root.open;

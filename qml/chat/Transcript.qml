@@ -33,6 +33,7 @@ FocusScope {
         id: view
         objectName: "transcript"
         anchors.fill: parent
+        clip: true
         focus: true
         activeFocusOnTab: true
         model: App.chat.messages

@@ -76,7 +76,7 @@ Rectangle {
                 }
                 UiText {
                     height: parent.height
-                    text: Qt.formatTime(root.time, Qt.locale().timeFormat(Locale.ShortFormat))
+                    text: Qt.formatTime(root.time, Theme.clock)
                     font: Theme.caption
                     color: Theme.text3
                 }

@@ -5,20 +5,18 @@ import Waste.App
 import Waste.Ui
 
 // Settings are effective at once and kept.
-T.ScrollView {
+Flickable {
     id: root
 
     contentWidth: root.width
-    contentHeight: column.implicitHeight + 2 * Theme.gapHuge
-    T.ScrollBar.vertical: UiScrollBar {
-        parent: root
-        x: root.width - width
-        height: root.height
-    }
+    contentHeight: Math.max(root.height, column.implicitHeight + 2 * Theme.gapHuge)
+    clip: true
+    boundsBehavior: Flickable.StopAtBounds
+    T.ScrollBar.vertical: UiScrollBar {}
 
     Item {
         width: root.width
-        height: column.implicitHeight + 2 * Theme.gapHuge
+        height: root.contentHeight
 
         Column {
             id: column
