@@ -39,6 +39,8 @@ ChatController::ChatController(const Services& services, QObject* parent)
     , m_conversationId(host::newConversationId())
 {
     connect(&m_answers, &RunningAnswers::ended, this, &ChatController::answerEnded);
+    m_services.list.setCurrent(conversationId());
+    updateActions();
 }
 
 void ChatController::start()
@@ -66,6 +68,9 @@ void ChatController::openModel(const std::filesystem::path& model, bool builtIn)
     request.model = model;
     request.programBytes = kProgramBytes;
     m_services.engine.openModel(std::move(request));
+    // Its first event is on the way; what is typed meanwhile may be sent.
+    m_engineStatus.phase = host::EngineStatus::Phase::Opening;
+    updateActions();
 }
 
 QString ChatController::title() const
@@ -76,12 +81,17 @@ QString ChatController::title() const
 
 QStringList ChatController::samples() const
 {
-    return {tr("What is the capital of Japan?"), tr("What is an expert?"), tr("Write a list of three fruits.")};
+    return {tr("What is the capital of Japan?"), tr("What is an expert?"), tr("I need the times table of 7.")};
 }
 
 QString ChatController::modelName() const
 {
     return m_builtIn ? QStringLiteral("K3-mini") : QString::fromStdString(m_engineStatus.modelName);
+}
+
+bool ChatController::isModelReady() const
+{
+    return !m_engineStatus.modelName.empty() && m_engineStatus.phase != host::EngineStatus::Phase::Opening;
 }
 
 int ChatController::usedTokens() const
@@ -384,11 +394,12 @@ void ChatController::handle(const std::vector<host::EngineEvent>& events)
 {
     for (const host::EngineEvent& event : events) {
         if (const auto* status = std::get_if<host::EngineStatus>(&event)) {
+            const bool wasReady = isModelReady();
             const bool isOtherModel = status->modelName != m_engineStatus.modelName;
             m_engineStatus = *status;
             m_services.status.setModelName(modelName());
             m_services.status.setEngine(*status);
-            if (isOtherModel)
+            if (isOtherModel || wasReady != isModelReady())
                 Q_EMIT modelChanged();
         }
         m_answers.handle(event);
@@ -418,7 +429,7 @@ QString ChatController::sendDisabledReason() const
 {
     if (!m_readOnlyReason.isEmpty())
         return m_readOnlyReason;
-    if (m_engineStatus.modelName.empty() && m_engineStatus.phase != host::EngineStatus::Phase::Opening)
+    if (!isModelReady() && m_engineStatus.phase != host::EngineStatus::Phase::Opening)
         return tr("No model is open");
     if (isDue())
         return tr("The answer to the last message is not finished");

@@ -80,7 +80,7 @@ public:
     [[nodiscard]] bool canContinue() const;
     [[nodiscard]] bool canRetry() const;
     [[nodiscard]] QString modelName() const;
-    [[nodiscard]] bool isModelReady() const { return !m_engineStatus.modelName.empty(); }
+    [[nodiscard]] bool isModelReady() const;
     [[nodiscard]] bool isBuiltInModel() const { return m_builtIn; }
     [[nodiscard]] int contextTokens() const { return static_cast<int>(m_engineStatus.contextTokens); }
     [[nodiscard]] int usedTokens() const;

@@ -201,11 +201,15 @@ void MessageListModel::appendToolCall(std::string_view messageId, const host::Bl
         m_rows.at(row).blocks->appendToolCall(QString::fromStdString(call.name), QString::fromStdString(call.text));
 }
 
-void MessageListModel::setThinkingFigures(std::string_view messageId, int tokenCount, int seconds)
+void MessageListModel::setThinkingFigures(std::string_view messageId, std::uint64_t tokens, std::uint64_t ms)
 {
-    const int row = rowOf(messageId);
-    if (row >= 0 && m_rows.at(row).blocks != nullptr)
-        m_rows.at(row).blocks->setThinkingFigures(tokenCount, seconds);
+    host::Message* message = m_conversation.find(messageId);
+    if (message == nullptr)
+        return;
+    message->timings.thinkingTokens = tokens;
+    message->timings.thinkingMs = ms;
+    if (const int row = rowOf(messageId); row >= 0 && m_rows.at(row).blocks != nullptr)
+        m_rows.at(row).blocks->setThinkingFigures(message->timings);
 }
 
 QList<MessageListModel::Row> MessageListModel::branchRows() const
@@ -290,6 +294,7 @@ ReplyBlocks* MessageListModel::blocksOf(int index)
         else if (block.type == host::Block::Type::ToolCall)
             row.blocks->appendToolCall(QString::fromStdString(block.name), QString::fromStdString(block.text));
     }
+    row.blocks->setThinkingFigures(message.timings);
     if (!message.textOf(host::Block::Type::Text).empty())
         row.blocks->closeThinking();
     if (!isRunning(message.state))

@@ -7,6 +7,7 @@
 #include <QList>
 #include <QtQml/qqmlregistration.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -58,7 +59,7 @@ public:
     void setTimings(std::string_view messageId, const host::AnswerTimings& timings);
     void append(std::string_view messageId, host::Block::Type type, const std::string& text);
     void appendToolCall(std::string_view messageId, const host::Block& call);
-    void setThinkingFigures(std::string_view messageId, int tokenCount, int seconds);
+    void setThinkingFigures(std::string_view messageId, std::uint64_t tokens, std::uint64_t ms);
 
 private:
     struct Row {

@@ -130,13 +130,16 @@ void ReplyBlocks::closeThinking()
     Q_EMIT dataChanged(index(0), index(0), {ClosedRole});
 }
 
-void ReplyBlocks::setThinkingFigures(int tokenCount, int seconds)
+void ReplyBlocks::setThinkingFigures(const host::AnswerTimings& timings)
 {
-    if (!hasThinking() || (m_thinkingTokens == tokenCount && m_thinkingSeconds == seconds))
+    const int tokens = static_cast<int>(timings.thinkingTokens);
+    const int seconds = static_cast<int>(timings.thinkingMs / 1000);
+    if (m_thinkingTokens == tokens && m_thinkingSeconds == seconds)
         return;
-    m_thinkingTokens = tokenCount;
+    m_thinkingTokens = tokens;
     m_thinkingSeconds = seconds;
-    Q_EMIT dataChanged(index(0), index(0), {TokenCountRole, SecondsRole});
+    if (hasThinking())
+        Q_EMIT dataChanged(index(0), index(0), {TokenCountRole, SecondsRole});
 }
 
 void ReplyBlocks::appendMarkdown(std::string_view utf8)

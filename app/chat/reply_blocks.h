@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chat/markdown_stream.h"
+#include "host/conversation.h"
 
 #include <QAbstractListModel>
 #include <QBasicTimer>
@@ -48,7 +49,7 @@ public:
 
     void appendThinking(const QString& text);
     void closeThinking();
-    void setThinkingFigures(int tokenCount, int seconds);
+    void setThinkingFigures(const host::AnswerTimings& timings);
     void appendMarkdown(std::string_view utf8);
     void appendToolCall(const QString& name, const QString& arguments);
     void finish(); // nothing more comes for now: shows the rest and closes every block

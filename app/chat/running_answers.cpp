@@ -3,7 +3,6 @@
 #include "host/reply_recorder.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -120,11 +119,8 @@ void RunningAnswers::handleStatus(const host::EngineStatus& status)
         return;
     m_list.setActivity(QString::fromStdString(answer->second.conversationId), ConversationListModel::State::Answering,
         status.tokenCount);
-    if (status.phase == host::EngineStatus::Phase::Thinking) {
-        const auto elapsed = host::EngineStatus::Clock::now() - status.since;
-        m_onScreen.setThinkingFigures(status.answerId, static_cast<int>(status.thinkingTokenCount),
-            static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(elapsed).count()));
-    }
+    m_onScreen.setThinkingFigures(
+        status.answerId, status.thinkingTokenCount, static_cast<std::uint64_t>(status.thinking.count()));
 }
 
 void RunningAnswers::setState(const std::string& answerId, host::MessageState state)

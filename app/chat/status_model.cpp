@@ -96,6 +96,12 @@ bool StatusModel::canStop() const
     }
 }
 
+bool StatusModel::isUnfinished() const
+{
+    return m_view.state == State::Stopped || m_view.state == State::Interrupted || m_view.state == State::Failed
+        || (m_view.state == State::Queued && !m_screen.isQueued);
+}
+
 void StatusModel::timerEvent(QTimerEvent*)
 {
     refresh();
@@ -250,7 +256,7 @@ void StatusModel::describeResting(View& view) const
         view.label = tr("Ready");
         if (m_engine.contextTokens == 0)
             break;
-        const quint64 percent = m_screen.usedTokens * 100 / m_engine.contextTokens;
+        const quint64 percent = (m_screen.usedTokens * 100 + m_engine.contextTokens / 2) / m_engine.contextTokens;
         view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("budget")}
                      << StatusFigure{countText(m_engine.contextTokens), tr("tokens")}
                      << StatusFigure{tr("%1 %").arg(percent), tr("used")};

@@ -85,8 +85,8 @@ public:
     [[nodiscard]] QString note() const { return m_view.note; }
     [[nodiscard]] double part() const { return m_view.part; }
     [[nodiscard]] bool canStop() const;
-    [[nodiscard]] bool canContinue() const { return m_screen.canContinue; }
-    [[nodiscard]] bool canRetry() const { return m_screen.canRetry; }
+    [[nodiscard]] bool canContinue() const { return isUnfinished() && m_screen.canContinue; }
+    [[nodiscard]] bool canRetry() const { return isUnfinished() && m_screen.canRetry; }
     [[nodiscard]] QString announcement() const { return m_announcement; }
 
 Q_SIGNALS:
@@ -112,6 +112,7 @@ private:
     void describeRunning(View& view) const;
     void describeResting(View& view) const;
     [[nodiscard]] bool isRunning() const; // the engine works on something
+    [[nodiscard]] bool isUnfinished() const; // the last answer on screen could go on
 
     host::EngineStatus m_engine;
     Screen m_screen;

@@ -107,6 +107,7 @@ int main(int argc, char** argv)
     app::NoNetwork noNetwork;
     QQmlApplicationEngine engine;
     engine.setNetworkAccessManagerFactory(&noNetwork);
+    engine.addImportPath("qrc:/qt/qml"); // by itself only from Qt 6.5 on
     app.provideTo(engine);
     if (arguments.selfTest)
         return app::runSelfTest(engine);

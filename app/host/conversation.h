@@ -31,6 +31,8 @@ struct AnswerTimings {
     std::uint64_t answerMs = 0;
     std::uint64_t promptTokens = 0;
     std::uint64_t tokens = 0;
+    std::uint64_t thinkingTokens = 0; // contained in `tokens`
+    std::uint64_t thinkingMs = 0; // from the start of reading to the last of them
     std::uint64_t bytesRead = 0;
     std::string seed;
 };

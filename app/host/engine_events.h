@@ -37,6 +37,7 @@ struct EngineStatus {
     std::uint64_t total = 0;
     std::uint32_t tokenCount = 0; // of the reply
     std::uint32_t thinkingTokenCount = 0; // contained in it
+    std::chrono::milliseconds thinking{0}; // from the start of reading to the last of them
     double tokensPerSecond = 0; // over the last ten seconds; 0 until two tokens came
     std::chrono::milliseconds left{0}; // Reading: estimate; 0: not known
     Clock::time_point since = {}; // when this opening or answer began

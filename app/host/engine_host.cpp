@@ -274,19 +274,25 @@ ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
         status.answerId = request.id;
         status.done = status.total = 0;
         status.tokenCount = static_cast<std::uint32_t>(request.timings.tokens);
-        status.thinkingTokenCount = 0;
+        status.thinkingTokenCount = static_cast<std::uint32_t>(request.timings.thinkingTokens);
+        status.thinking = std::chrono::milliseconds(request.timings.thinkingMs);
         status.tokensPerSecond = 0;
         status.left = {};
         status.since = Clock::now();
         status.error = {};
     });
-    return m_session->answer(request, m_cancel, callbacksFor(request));
+    ReplyEnded ended = m_session->answer(request, m_cancel, callbacksFor(request));
+    const EngineStatus counted = status();
+    ended.timings.thinkingTokens = counted.thinkingTokenCount;
+    ended.timings.thinkingMs = static_cast<std::uint64_t>(counted.thinking.count());
+    return ended;
 }
 
 ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& request)
 {
     ChatSession::Callbacks callbacks;
     const auto start = Clock::now();
+    const std::chrono::milliseconds before(request.timings.thinkingMs);
     callbacks.reading = [this, start](std::uint64_t done, std::uint64_t total) {
         update([&](EngineStatus& status) {
             status.done = done;
@@ -298,12 +304,15 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
         });
     };
     callbacks.began = [this, id = request.id] { m_sink(ReplyBegan{id}); };
-    callbacks.token = [this, rate = RateMeter()](bool thinking) mutable {
+    callbacks.token = [this, start, before, rate = RateMeter()](bool thinking) mutable {
         const auto now = Clock::now();
         update([&](EngineStatus& status) {
             if (status.phase != Phase::Stopping)
                 status.phase = thinking ? Phase::Thinking : Phase::Answering;
-            status.thinkingTokenCount += thinking ? 1 : 0;
+            if (thinking) {
+                ++status.thinkingTokenCount;
+                status.thinking = before + std::chrono::duration_cast<std::chrono::milliseconds>(now - start);
+            }
             ++status.tokenCount;
             status.usedTokens = m_session->usedTokens();
             status.tokensPerSecond = rate.add(now);

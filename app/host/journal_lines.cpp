@@ -156,6 +156,8 @@ bool applyState(const Json& line, Conversation& conversation)
         takeNumber(*found, "answer_ms", timings.answerMs);
         takeNumber(*found, "prompt_tokens", timings.promptTokens);
         takeNumber(*found, "tokens", timings.tokens);
+        takeNumber(*found, "thinking_tokens", timings.thinkingTokens);
+        takeNumber(*found, "thinking_ms", timings.thinkingMs);
         takeNumber(*found, "bytes_read", timings.bytesRead);
         take(*found, "seed", timings.seed);
     }
@@ -220,6 +222,7 @@ Json stateLine(std::string_view messageId, MessageState state, std::string_view 
     line["timings"] =
         Json{{"queued_ms", timings.queuedMs}, {"read_ms", timings.readMs}, {"first_token_ms", timings.firstTokenMs},
             {"answer_ms", timings.answerMs}, {"prompt_tokens", timings.promptTokens}, {"tokens", timings.tokens},
+            {"thinking_tokens", timings.thinkingTokens}, {"thinking_ms", timings.thinkingMs},
             {"bytes_read", timings.bytesRead}, {"seed", timings.seed}};
     return line;
 }

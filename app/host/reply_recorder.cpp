@@ -53,7 +53,7 @@ struct ReplyRecorder::State {
         std::string conversationId;
         std::vector<Block::Type> blocks; // of the message so far
         std::vector<Json> pending; // lines that are not on disk yet
-        bool flushPosted = false;
+        bool flushPosted = false; // a second after the first text that is not on disk
         bool ended = false;
     };
     ConversationKeeper& keeper;
@@ -130,7 +130,7 @@ void ReplyRecorder::add(const std::string& answerId, Block::Type type, const std
     else
         answer.pending.push_back(textLine(answerId, blockIndex, type, text));
     if (!std::exchange(answer.flushPosted, true))
-        m_state->keeper.post([state = m_state, answerId] { flush(state, answerId); }, kTextInterval);
+        postDelayedFlush(m_state, answerId);
 }
 
 void ReplyRecorder::write(const std::string& answerId, Json line)
@@ -141,6 +141,19 @@ void ReplyRecorder::write(const std::string& answerId, Json line)
         return;
     found->second.pending.push_back(std::move(line));
     m_state->keeper.post([state = m_state, answerId] { flush(state, answerId); });
+}
+
+void ReplyRecorder::postDelayedFlush(const std::shared_ptr<State>& state, const std::string& answerId)
+{
+    const auto task = [state, answerId] {
+        {
+            const std::lock_guard lock(state->mutex);
+            if (const auto answer = state->answers.find(answerId); answer != state->answers.end())
+                answer->second.flushPosted = false;
+        }
+        flush(state, answerId);
+    };
+    state->keeper.post(task, kTextInterval);
 }
 
 // On the keeper's thread.
@@ -155,7 +168,6 @@ void ReplyRecorder::flush(const std::shared_ptr<State>& state, const std::string
             return;
         conversationId = found->second.conversationId;
         lines = std::exchange(found->second.pending, {});
-        found->second.flushPosted = false;
     }
     const Status written = lines.empty() ? Status() : state->keeper.appendNow(conversationId, lines);
     {
@@ -170,7 +182,7 @@ void ReplyRecorder::flush(const std::shared_ptr<State>& state, const std::string
         answer.pending.insert(
             answer.pending.begin(), std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
         if (!std::exchange(answer.flushPosted, true))
-            state->keeper.post([state, answerId] { flush(state, answerId); }, kTextInterval);
+            postDelayedFlush(state, answerId);
     }
     state->saveFailed(answerId, written.error());
 }

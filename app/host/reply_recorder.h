@@ -30,6 +30,7 @@ public:
 
 private:
     struct State; // outlives this object while the keeper still has work from it
+    static void postDelayedFlush(const std::shared_ptr<State>& state, const std::string& answerId);
     static void flush(const std::shared_ptr<State>& state, const std::string& answerId);
     void add(const std::string& answerId, Block::Type type, const std::string& text);
     void end(const ReplyEnded& ended);

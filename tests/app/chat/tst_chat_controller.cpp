@@ -76,7 +76,7 @@ private Q_SLOTS:
         for (const bool thinking : {true, false}) {
             QTest::addRow("capital, thinking %d", thinking) << 0 << thinking << "Tokyo";
             QTest::addRow("expert, thinking %d", thinking) << 1 << thinking << "expert";
-            QTest::addRow("list, thinking %d", thinking) << 2 << thinking << "- ";
+            QTest::addRow("table, thinking %d", thinking) << 2 << thinking << "35";
         }
     }
 

@@ -63,7 +63,7 @@ class TestChatModels : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void initTestCase() { QLocale::setDefault(QLocale::c()); }
+    void initTestCase() { QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates)); }
 
     void messagesShowTheirTextAndTheirBlocks()
     {

@@ -39,13 +39,17 @@ private Q_SLOTS:
         blocks.appendMarkdown("Text.");
         blocks.appendThinking("Let me\nsee");
         blocks.appendThinking(" now.");
-        blocks.setThinkingFigures(7, 2);
+        waste::host::AnswerTimings timings;
+        timings.thinkingTokens = 7;
+        timings.thinkingMs = 2900;
+        blocks.setThinkingFigures(timings);
         blocks.appendToolCall("look", "{}");
         blocks.appendMarkdown("\n\n# More");
         QCOMPARE(typesOf(blocks), (QList<Type>{Type::Thinking, Type::Text, Type::Heading, Type::ToolCall}));
         QCOMPARE(value(blocks, 0, ReplyBlocks::PlainTextRole).toString(), QString("Let me\nsee now."));
         QCOMPARE(value(blocks, 0, ReplyBlocks::TailRole).toString(), QString("Let me see now."));
         QCOMPARE(value(blocks, 0, ReplyBlocks::TokenCountRole).toInt(), 7);
+        QCOMPARE(value(blocks, 0, ReplyBlocks::SecondsRole).toInt(), 2);
         QCOMPARE(value(blocks, 0, ReplyBlocks::ClosedRole).toBool(), false);
         QCOMPARE(value(blocks, 3, ReplyBlocks::LanguageRole).toString(), QString("look"));
         blocks.finish();

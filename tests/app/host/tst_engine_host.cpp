@@ -187,7 +187,7 @@ private Q_SLOTS:
         const ReplyEnded second = waitFor(recorder, "b");
         QCOMPARE(recorder.content("b"), recorder.content("a"));
         QVERIFY(second.reusedTokens > 0);
-        QVERIFY(first.timings.promptTokens - second.reusedTokens < 10); // what opens the answer
+        QVERIFY(first.timings.promptTokens - second.reusedTokens < 20); // what opens the answer
         // Another conversation reads everything.
         host.answer(request("c", Messages{user("What is 2 + 3?")}, false));
         QCOMPARE(waitFor(recorder, "c").reusedTokens, 0U);
@@ -306,7 +306,7 @@ private Q_SLOTS:
     void aConversationLongerThanTheContextIsRefusedInWords()
     {
         std::string text;
-        for (int i = 0; i < 2000; ++i)
+        for (int i = 0; i < 4000; ++i)
             text += "word word ";
         Recorder recorder;
         EngineHost host(recorder.sink());
@@ -328,8 +328,8 @@ private Q_SLOTS:
         OpenModelRequest missing;
         missing.model = "/nowhere/at-all.waste";
         host.openModel(missing);
-        QTRY_COMPARE(host.status().phase, Phase::Failed);
-        QVERIFY(host.status().error.message.find("at-all.waste") != std::string::npos);
+        QTRY_VERIFY(host.status().error.message.find("at-all.waste") != std::string::npos);
+        QCOMPARE(host.status().phase, Phase::Failed);
         open(host);
         host.answer(request("b", kStory));
         QCOMPARE(waitFor(recorder, "b").reason, Reason::Done);

@@ -121,14 +121,16 @@ private Q_SLOTS:
     void aTaskThatTriesAgainLaterDoesNotHoldUpTheEnd()
     {
         std::atomic<int> runs = 0;
-        std::unique_ptr<TaskThread> thread = std::make_unique<TaskThread>();
-        std::function<void()> again = [&] {
-            ++runs;
-            thread->post(again, std::chrono::milliseconds(1));
-        };
-        thread->post(again);
-        QTRY_VERIFY(runs > 3);
-        thread.reset();
+        {
+            std::function<void()> again;
+            TaskThread thread;
+            again = [&] {
+                ++runs;
+                thread.post(again, std::chrono::milliseconds(1));
+            };
+            thread.post(again);
+            QTRY_VERIFY(runs > 3);
+        }
         QVERIFY(runs > 3);
     }
 

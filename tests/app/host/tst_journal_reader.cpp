@@ -11,14 +11,14 @@ using namespace waste::host;
 
 namespace {
 
-const std::string kFirst = R"({"kind":"conversation","schema":1,"id":"c","created_utc":"2026-11-29T15:00:00Z"})"
-                           "\n";
+const std::string kEnd = "\n";
+const std::string kFirst = R"({"kind":"conversation","schema":1,"id":"c","created_utc":"2026-11-29T15:00:00Z"})" + kEnd;
 const std::string kQuestion =
     R"({"kind":"message","seq":1,"time_utc":"2026-11-29T15:00:01Z","id":"q","parent":null,"role":"user","blocks":[{"type":"text","text":"Why?"}],"state":"done"})"
-    "\n";
+    + kEnd;
 const std::string kAnswer =
     R"({"kind":"message","seq":2,"time_utc":"2026-11-29T15:00:02Z","id":"a","parent":"q","role":"assistant","blocks":[],"state":"queued"})"
-    "\n";
+    + kEnd;
 
 std::string textOf(const std::string& id, int block, const std::string& type, const std::string& text, int sequence)
 {
@@ -56,7 +56,11 @@ class TestJournalReader : public QObject {
 private Q_SLOTS:
     void readsMessagesTextsStatesAndSettings()
     {
-        Json state = stateLine("a", MessageState::Done, {}, AnswerTimings{.answerMs = 500, .tokens = 3, .seed = "7"});
+        AnswerTimings timings;
+        timings.answerMs = 500;
+        timings.tokens = 3;
+        timings.seed = "7";
+        Json state = stateLine("a", MessageState::Done, {}, timings);
         const auto content = readWell(kFirst + kQuestion + kAnswer + textOf("a", 0, "thinking", "Hm", 3)
             + textOf("a", 1, "text", "Bec", 4) + textOf("a", 1, "text", "ause.", 5) + state.dump() + "\n"
             + setLine("title", "Reasons").dump() + "\n");
@@ -78,7 +82,7 @@ private Q_SLOTS:
     {
         QTest::addColumn<QByteArray>("tail");
         QTest::newRow("no line feed") << QByteArray(R"({"kind":"set","title":"x"})");
-        QTest::newRow("half a line") << QByteArray(R"({"kind":"se)");
+        QTest::newRow("half a line") << QByteArray("{\"kind\":\"se");
         QTest::newRow("a line that does not parse") << QByteArray("{\"kind\":\"se\n");
         QTest::newRow("zeros") << QByteArray(4096, '\0');
         QTest::newRow("zeros and more lines") << QByteArray("\0\0{\"kind\":\"set\",\"title\":\"x\"}\n", 30);
@@ -110,8 +114,7 @@ private Q_SLOTS:
     void aMessageWhoseParentWasLostStaysInTheConversation()
     {
         const auto content = readWell(kFirst + kQuestion + "garbage\n"
-            + R"({"kind":"message","id":"b","parent":"lost","role":"user","blocks":[]})"
-              "\n");
+            + R"({"kind":"message","id":"b","parent":"lost","role":"user","blocks":[]})" + kEnd);
         const auto branch = content.conversation.branch();
         QCOMPARE(branch.size(), 2U);
         QCOMPARE(branch[1].message->id, std::string("b"));
@@ -193,7 +196,9 @@ private Q_SLOTS:
         journal += stateLine("a", MessageState::Answering).dump() + "\n";
         for (int i = 0; i < 200; ++i)
             journal += textOf("a", 1, "text", "word \"" + std::to_string(i) + "\" – ", i + 203);
-        journal += stateLine("a", MessageState::Done, {}, AnswerTimings{.tokens = 400}).dump() + "\n";
+        AnswerTimings timings;
+        timings.tokens = 400;
+        journal += stateLine("a", MessageState::Done, {}, timings).dump() + "\n";
         journal += setLine("title", "Second").dump() + "\n" + setLine("leaf", "a").dump() + "\n";
         const std::string compacted = compactJournal(journal);
         QVERIFY(compacted.size() < journal.size() / 2);

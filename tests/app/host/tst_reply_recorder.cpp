@@ -74,7 +74,10 @@ private Q_SLOTS:
             recorder.handle(text("The"));
             recorder.handle(text(" answer"));
             ReplyEnded end = ended(ReplyEnded::Reason::Done);
-            end.calls.push_back({.id = "call_1", .name = "look", .arguments = "{}"});
+            ToolCall& call = end.calls.emplace_back();
+            call.id = "call_1";
+            call.name = "look";
+            call.arguments = "{}";
             recorder.handle(end);
         }
         const Conversation conversation = read(folder);
