@@ -75,7 +75,7 @@ struct Include {
 
 QList<Include> includesOf(const QString& file)
 {
-    static const QRegularExpression pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+    static const QRegularExpression pattern("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
     QList<Include> includes;
     int number = 0;
     for (const QString& line : textOf(file).split('\n')) {
@@ -121,7 +121,7 @@ private Q_SLOTS:
     void theEngineKnowsNoQt()
     {
         static const QRegularExpression qt("^(Q[A-Z]|Qt)");
-        for (const QString& folder : {"engine", "app/host", "app/cli", "app/server"}) {
+        for (const QString folder : {"engine", "app/host", "app/cli", "app/server"}) {
             for (const QString& file : sources(folder, {"*.h", "*.cpp"})) {
                 for (const Include& include : includesOf(file))
                     QVERIFY2(!qt.match(include.path).hasMatch(), qPrintable(file + " includes " + include.path));
@@ -142,7 +142,7 @@ private Q_SLOTS:
 
     void hostAndCommandLineKeepTheirOrder()
     {
-        for (const QString& folder : {"app/host", "app/cli", "app/server"}) {
+        for (const QString folder : {"app/host", "app/cli", "app/server"}) {
             QSet<QString> forbidden{"chat", "sessions", "models", "conversion", "dashboard", "settings", "desktop"};
             if (folder != QStringLiteral("app/cli"))
                 forbidden << "cli";
@@ -162,7 +162,7 @@ private Q_SLOTS:
         static const QRegularExpression condition(
             R"(^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b(_WIN32|__APPLE__|__linux__|__x86_64__|__aarch64__|__AVX\w*|__ARM\w*)\b)",
             QRegularExpression::MultilineOption);
-        for (const QString& root : {"engine", "app"}) {
+        for (const QString root : {"engine", "app"}) {
             for (const QString& file : sources(root, {"*.h", "*.cpp"})) {
                 if (file.startsWith("engine/platform/") || file.startsWith("engine/kernels/"))
                     continue;
@@ -176,7 +176,7 @@ private Q_SLOTS:
     {
         constexpr int kLinesWanted = 500;
         constexpr int kLinesMax = 700;
-        for (const QString& root : {"engine", "app", "qml"}) {
+        for (const QString root : {"engine", "app", "qml"}) {
             for (const QString& file : sources(root, {"*.h", "*.cpp", "*.qml"})) {
                 const auto lines = textOf(file).count('\n');
                 if (lines > kLinesWanted)
