@@ -1,6 +1,7 @@
 #include "cli/chat_dialogue.h"
 
 #include "host/chat_request.h"
+#include "host/error_table.h"
 
 #include "waste/console.h"
 #include "waste/tokenizer.h"
@@ -59,18 +60,11 @@ Result<int> ChatDialogue::run()
         if (!*turn)
             break;
         m_cancel.reset(); // from here on Ctrl-C stops the reply, not the program
-        const Status handled = handle(**turn);
-        if (handled)
-            continue;
-        if (handled.error().code == ErrorCode::Cancelled && m_isInteractive)
-            continue;
-        if (!m_isInteractive)
-            return handled.error(); // nobody is there to read and go on
-        m_output.error(handled.error());
+        WASTE_TRY_STATUS(handle(**turn));
     }
     if (m_isInteractive)
         m_output.plain("\n");
-    return 0;
+    return m_exitCode;
 }
 
 Result<std::optional<std::string>> ChatDialogue::readTurn()
@@ -106,12 +100,26 @@ Status ChatDialogue::handle(const std::string& turn)
 {
     if (trimmed(turn).empty())
         return {};
-    if (turn.starts_with('/') && !turn.starts_with("//"))
-        return runSlashCommand(turn);
-    std::string question = turn.starts_with("//") ? turn.substr(1) : turn;
-    if (!m_insertedText.empty())
-        question = std::exchange(m_insertedText, {}) + "\n\n" + question;
-    return answer(m_kept.ask(question));
+    Status done;
+    if (turn.starts_with('/') && !turn.starts_with("//")) {
+        done = runSlashCommand(turn);
+    } else {
+        std::string question = turn.starts_with("//") ? turn.substr(1) : turn;
+        if (!m_insertedText.empty())
+            question = std::exchange(m_insertedText, {}) + "\n\n" + question;
+        done = answer(m_kept.ask(question));
+    }
+    if (done)
+        return {};
+    const bool isUsage = done.error().code == ErrorCode::InvalidArgument;
+    if (!m_isInteractive && !isUsage)
+        return done; // nobody is there to see it and to decide
+    if (done.error().code == ErrorCode::Cancelled)
+        return {}; // at a terminal: back to the prompt
+    m_output.error(done.error());
+    if (!m_isInteractive)
+        m_exitCode = host::errorKind(done.error().code).exitCode;
+    return {};
 }
 
 host::AnswerRequest ChatDialogue::requestFor(const std::string& answerId) const
@@ -138,6 +146,15 @@ Status ChatDialogue::answer(const std::string& answerId)
 
     m_kept.record(host::AnswerStarted{answerId});
     host::ChatSession::Callbacks callbacks;
+    callbacks.prepared = [&](std::uint64_t promptTokens, std::uint64_t reusedTokens) {
+        printer.start({.model = m_engine.container().info().name,
+            .contextTokens = m_engine.plan().contextTokens,
+            .promptTokens = promptTokens,
+            .cachedTokens = reusedTokens,
+            .seed = request.sampling->seed,
+            .thinking = isThinking(request),
+            .effort = effortOf(request)});
+    };
     callbacks.reading = [&](std::uint64_t done, std::uint64_t total) {
         printer.reading(
             done, total, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
@@ -166,6 +183,16 @@ Status ChatDialogue::answer(const std::string& answerId)
     return {};
 }
 
+bool ChatDialogue::isThinking(const host::AnswerRequest& request) const
+{
+    return request.thinking && m_format.hasThinking();
+}
+
+std::string ChatDialogue::effortOf(const host::AnswerRequest& request) const
+{
+    return isThinking(request) && request.effort != "none" ? request.effort : "";
+}
+
 ReplySummary ChatDialogue::summaryOf(const host::ReplyEnded& ended, const host::AnswerRequest& request) const
 {
     using Reason = host::ReplyEnded::Reason;
@@ -177,8 +204,9 @@ ReplySummary ChatDialogue::summaryOf(const host::ReplyEnded& ended, const host::
         : !ended.calls.empty()                             ? "tool_calls"
         : isLimit                                          ? "length"
                                                            : "stop";
-    const host::Json message = host::assistantMessage(*m_kept.conversation().find(ended.answerId));
-    summary.messageJson = message.is_null() ? R"({"role":"assistant","content":null})" : message.dump();
+    summary.messageJson = host::assistantMessage(*m_kept.conversation().find(ended.answerId));
+    if (summary.messageJson.empty())
+        summary.messageJson = R"({"role":"assistant","content":null})";
 
     host::GenerationReport& report = summary.report;
     report.promptTokens = ended.timings.promptTokens;
@@ -191,8 +219,8 @@ ReplySummary ChatDialogue::summaryOf(const host::ReplyEnded& ended, const host::
     report.prefillMs = static_cast<double>(ended.timings.readMs);
     report.decodeMs = static_cast<double>(ended.timings.answerMs);
     report.sampling = *request.sampling;
-    report.thinking = request.thinking && m_format.hasThinking();
-    report.effort = report.thinking && request.effort != "none" ? request.effort : "";
+    report.thinking = isThinking(request);
+    report.effort = effortOf(request);
     report.emptyAnswer = ended.answerIsEmpty;
     return summary;
 }

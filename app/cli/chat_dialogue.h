@@ -40,7 +40,7 @@ private:
     // One turn's text, or a command with the slash; nothing at the end of the input.
     Result<std::optional<std::string>> readTurn();
     Result<std::string> readQuoted(std::string first);
-    Status handle(const std::string& turn);
+    Status handle(const std::string& turn); // an error ends the dialogue
 
     // Commands. Their arguments are trimmed; an error is told and the dialogue goes on.
     struct SlashCommand;
@@ -64,6 +64,8 @@ private:
 
     Status answer(const std::string& answerId);
     [[nodiscard]] host::AnswerRequest requestFor(const std::string& answerId) const;
+    [[nodiscard]] bool isThinking(const host::AnswerRequest& request) const;
+    [[nodiscard]] std::string effortOf(const host::AnswerRequest& request) const; // empty: no note
     ReplySummary summaryOf(const host::ReplyEnded& ended, const host::AnswerRequest& request) const;
     [[nodiscard]] Status needQuestion(std::string_view command) const;
 
@@ -79,6 +81,7 @@ private:
     std::string m_insertedText; // by /file, in front of the next question
     std::string m_lastStatistics;
     bool m_isOver = false;
+    int m_exitCode = 0; // of the last line that could not be done, where nobody was there to see it
 };
 
 } // namespace waste::cli

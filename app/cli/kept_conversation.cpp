@@ -5,6 +5,8 @@
 #include "host/journal_lines.h"
 #include "host/paths.h"
 
+#include <nlohmann/json.hpp>
+
 #include <future>
 #include <utility>
 #include <variant>
@@ -106,7 +108,7 @@ void KeptConversation::undo()
         set("leaf", parent);
 }
 
-void KeptConversation::set(std::string_view field, const host::Json& value)
+void KeptConversation::set(std::string_view field, std::string_view value)
 {
     std::vector<host::Json> lines = {host::setLine(field, value)};
     if (!isEmpty())

@@ -34,8 +34,8 @@ public:
     std::string askAgain(); // another answer to the last question
     // To where the conversation stood before the last question.
     void undo();
-    // Title, system prompt and whatever else a `set` line of the journal takes.
-    void set(std::string_view field, const host::Json& value);
+    // Title or system prompt, as a `set` line of the journal.
+    void set(std::string_view field, std::string_view value);
 
     // What the engine reports of the answer: AnswerStarted, ReplyBegan, ReplyText, ReplyEnded.
     void record(const host::EngineEvent& event);

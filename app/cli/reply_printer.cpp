@@ -48,7 +48,7 @@ void ReplyPrinter::start(const Start& start)
 void ReplyPrinter::reading(std::uint64_t done, std::uint64_t total, double ms)
 {
     const auto now = std::chrono::steady_clock::now();
-    if (done < total && now - m_lastProgress < kProgressInterval)
+    if (done == 0 || (done < total && now - m_lastProgress < kProgressInterval))
         return;
     m_lastProgress = now;
     if (m_output.isJson())

@@ -158,6 +158,8 @@ Status ChatSession::bringTo(const AnswerRequest& request, const Wanted& wanted, 
     AppendOptions options;
     options.cancel = &cancel;
     options.progress = [&](std::uint64_t done, std::uint64_t) { callbacks.reading(doneBefore + done, total); };
+    if (callbacks.prepared)
+        callbacks.prepared(wanted.ids.size(), known);
     callbacks.reading(0, total);
     // Behind the last message and before the generation prompt: from here the question can be answered
     // once more, or with thinking switched the other way.

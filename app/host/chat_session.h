@@ -18,6 +18,8 @@ namespace waste::host {
 class ChatSession {
 public:
     struct Callbacks {
+        // What the prompt has, and how much of it the state holds already. May be empty.
+        std::function<void(std::uint64_t promptTokens, std::uint64_t reusedTokens)> prepared;
         std::function<void(std::uint64_t done, std::uint64_t total)> reading; // tokens of the prompt
         std::function<void()> began; // reading is over
         std::function<void(bool thinking)> token; // one was written; its text follows if it has any by itself

@@ -36,7 +36,7 @@ QString idList(const QJsonArray& ids)
 QJsonObject byName(const QJsonArray& items, const QString& name)
 {
     for (const auto& item : items) {
-        if (item["name"].toString() == name)
+        if (item["name"_L1].toString() == name)
             return item.toObject();
     }
     return {};
@@ -63,36 +63,36 @@ private Q_SLOTS:
     void logitsOfTheExactCheckpointAreTheReferences_data()
     {
         QTest::addColumn<QJsonObject>("prompt");
-        for (const auto& prompt : readJson("k3-mini/prompts.json")["prompts"].toArray())
-            QTest::newRow(prompt["name"].toString().toUtf8()) << prompt.toObject();
+        for (const auto& prompt : readJson("k3-mini/prompts.json")["prompts"_L1].toArray())
+            QTest::newRow(prompt["name"_L1].toString().toUtf8()) << prompt.toObject();
     }
     void logitsOfTheExactCheckpointAreTheReferences()
     {
         QFETCH(QJsonObject, prompt);
-        QStringList arguments = {"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", idList(prompt["ids"].toArray()), "--logits",
-            file("logits"), "--json"};
-        for (const auto& image : prompt["images"].toArray())
-            arguments << "--image" << kData + "k3-mini/" + image["file"].toString();
-        const auto outcome = waste(arguments);
+        QStringList arguments = {"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", idList(prompt["ids"_L1].toArray()),
+            "--logits", file("logits"), "--json"};
+        for (const auto& image : prompt["images"_L1].toArray())
+            arguments << "--image" << kData + "k3-mini/" + image["file"_L1].toString();
+        const auto outcome = runWaste(arguments);
         COMPARE_EXIT(outcome, 0);
 
-        const auto expected = readFloats((kData + "k3-mini/" + prompt["logits_file"].toString()).toStdString());
+        const auto expected = readFloats((kData + "k3-mini/" + prompt["logits_file"_L1].toString()).toStdString());
         const auto actual = readFloats(file("logits").toStdString());
         const double error = relativeError(actual, expected);
         QVERIFY2(error <= kExactTolerance, qPrintable(QString::number(error)));
 
         // What is printed is what was written.
         const QJsonObject json = outcome.json();
-        QCOMPARE(json["prompt_tokens"].toInt(), int(prompt["ids"].toArray().size()));
-        QCOMPARE(json["vocab"].toInt(), int(expected.size()));
-        const QJsonArray top = json["top"].toArray();
-        const QJsonArray expectedTop = prompt["top10"].toArray();
+        QCOMPARE(json["prompt_tokens"_L1].toInt(), int(prompt["ids"_L1].toArray().size()));
+        QCOMPARE(json["vocab"_L1].toInt(), int(expected.size()));
+        const QJsonArray top = json["top"_L1].toArray();
+        const QJsonArray expectedTop = prompt["top10"_L1].toArray();
         QCOMPARE(top.size(), 10);
         for (int i = 0; i < 3; ++i) {
-            QCOMPARE(top[i]["id"].toInt(), expectedTop[i][0].toInt());
-            QVERIFY(std::abs(top[i]["logit"].toDouble() - expectedTop[i][1].toDouble()) < 1e-3);
-            QVERIFY(std::abs(std::exp(top[i]["logprob"].toDouble()) - top[i]["prob"].toDouble()) < 1e-6);
-            QVERIFY(top[i]["piece"].isString());
+            QCOMPARE(top[i]["id"_L1].toInt(), expectedTop[i][0].toInt());
+            QVERIFY(std::abs(top[i]["logit"_L1].toDouble() - expectedTop[i][1].toDouble()) < 1e-3);
+            QVERIFY(std::abs(std::exp(top[i]["logprob"_L1].toDouble()) - top[i]["prob"_L1].toDouble()) < 1e-6);
+            QVERIFY(top[i]["piece"_L1].isString());
         }
     }
 
@@ -105,12 +105,12 @@ private Q_SLOTS:
     void everyPositionAgreesForEveryChunk()
     {
         QFETCH(int, chunk);
-        const QJsonObject prompt = byName(readJson("k3-mini/prompts.json")["prompts"].toArray(), "capital_think");
+        const QJsonObject prompt = byName(readJson("k3-mini/prompts.json")["prompts"_L1].toArray(), "capital_think");
         COMPARE_EXIT(
-            waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", idList(prompt["ids"].toArray()), "--logits",
+            runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", idList(prompt["ids"_L1].toArray()), "--logits",
                 file("logits"), "--all-positions", "--dump-layers", file("layers"), "--chunk", QString::number(chunk)}),
             0);
-        expectRows(file("logits"), kData + "k3-mini/" + prompt["all_logits_file"].toString(), 3072);
+        expectRows(file("logits"), kData + "k3-mini/" + prompt["all_logits_file"_L1].toString(), 28);
         expectLayers(prompt, 1); // layer 0 is dense
     }
 
@@ -123,23 +123,24 @@ private Q_SLOTS:
     void theSmallLinearModelAgrees()
     {
         QFETCH(QString, name);
-        const QJsonObject prompt = byName(readJson("kl-mini/golden.json")["prompts"].toArray(), name);
+        const QJsonObject prompt = byName(readJson("kl-mini/golden.json")["prompts"_L1].toArray(), name);
         QFile ids(file("ids"));
         QVERIFY(ids.open(QIODevice::WriteOnly));
-        ids.write(idList(prompt["ids"].toArray()).replace(' ', ",\n").toUtf8());
+        ids.write(idList(prompt["ids"_L1].toArray()).replace(' ', ",\n").toUtf8());
         ids.close();
         const bool all = name == "short";
         QStringList arguments = {"eval", kData + "kl-mini", "--ids", "@" + ids.fileName(), "--logits", file("logits"),
             "--dump-layers", file("layers"), "--json"};
         if (all)
             arguments << "--all-positions";
-        const auto outcome = waste(arguments);
+        const auto outcome = runWaste(arguments);
         COMPARE_EXIT(outcome, 0);
-        expectRows(file("logits"), kData + "kl-mini/" + name + (all ? ".all_logits.f32" : ".logits.f32"), 512);
+        expectRows(file("logits"), kData + "kl-mini/" + name + (all ? ".all_logits.f32" : ".logits.f32"),
+            all ? prompt["ids"_L1].toArray().size() : 1);
         if (all)
             expectLayers(prompt, 1);
-        QVERIFY(!outcome.json()["top"][0].toObject().contains("piece")); // there is no tokenizer
-        COMPARE_EXIT(waste({"eval", kData + "kl-mini", "some text"}), 5);
+        QVERIFY(!outcome.json()["top"_L1][0].toObject().contains("piece")); // there is no tokenizer
+        COMPARE_EXIT(runWaste({"eval", kData + "kl-mini", "some text"}), 5);
     }
 
     void goldenContainersAgree_data()
@@ -153,10 +154,10 @@ private Q_SLOTS:
         QFETCH(QString, name);
         const QString container = kData + "containers/" + name;
         const QJsonObject golden = readJson("containers/" + name + ".json");
-        COMPARE_EXIT(waste({"eval", container + ".waste", "--ids", idList(golden["ids"].toArray()), "--logits",
+        COMPARE_EXIT(runWaste({"eval", container + ".waste", "--ids", idList(golden["ids"_L1].toArray()), "--logits",
                          file("logits"), "--all-positions", "--dump-layers", file("layers"), "--exact", "--verify"}),
             0);
-        expectRows(file("logits"), container + ".logits.f32", 264);
+        expectRows(file("logits"), container + ".logits.f32", golden["ids"_L1].toArray().size());
         expectLayers(golden, 1);
     }
 
@@ -164,19 +165,19 @@ private Q_SLOTS:
     void theEvaluationSetScoresAsTheReference()
     {
         const auto outcome =
-            waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", kData + "k3-mini/eval_set.json", "--json"});
+            runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", kData + "k3-mini/eval_set.json", "--json"});
         COMPARE_EXIT(outcome, 0);
         const QJsonObject json = outcome.json();
-        QCOMPARE(json["tokens"].toInt(), 11186);
-        QCOMPARE(json["answers"].toInt(), 350);
-        QCOMPARE(json["exact_answers"].toInt(), 292);
-        QVERIFY2(std::abs(json["nll"].toDouble() - 575.035) < 0.05, outcome.output.constData());
-        QVERIFY(std::abs(json["perplexity"].toDouble() - std::exp(json["nll"].toDouble() / 11186)) < 1e-9);
+        QCOMPARE(json["tokens"_L1].toInt(), 11186);
+        QCOMPARE(json["answers"_L1].toInt(), 350);
+        QCOMPARE(json["exact_answers"_L1].toInt(), 292);
+        QVERIFY2(std::abs(json["nll"_L1].toDouble() - 575.035) < 0.05, outcome.output.constData());
+        QVERIFY(std::abs(json["perplexity"_L1].toDouble() - std::exp(json["nll"_L1].toDouble() / 11186)) < 1e-9);
     }
 
     void jsonLinesAreScoredLikeItems()
     {
-        const QJsonArray items = readJson("k3-mini/eval_set.json")["items"].toArray();
+        const QJsonArray items = readJson("k3-mini/eval_set.json")["items"_L1].toArray();
         QFile lines(file("items.jsonl"));
         QVERIFY(lines.open(QIODevice::WriteOnly));
         double nll = 0;
@@ -184,18 +185,18 @@ private Q_SLOTS:
         for (int i = 0; i < 6; ++i) {
             const QJsonObject item = items[i].toObject();
             lines.write(
-                QJsonDocument(QJsonObject{{"prompt_ids", item["prompt_ids"]}, {"answer_ids", item["answer_ids"]}})
+                QJsonDocument(QJsonObject{{"prompt_ids", item["prompt_ids"_L1]}, {"answer_ids", item["answer_ids"_L1]}})
                     .toJson(QJsonDocument::Compact)
                 + "\n");
-            nll += item["ref_nll"].toDouble();
-            exact += item["ref_exact"].toBool() ? 1 : 0;
+            nll += item["ref_nll"_L1].toDouble();
+            exact += item["ref_exact"_L1].toBool() ? 1 : 0;
         }
         lines.close();
-        const auto outcome = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", lines.fileName(), "--json"});
+        const auto outcome = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", lines.fileName(), "--json"});
         COMPARE_EXIT(outcome, 0);
-        QCOMPARE(outcome.json()["answers"].toInt(), 6);
-        QCOMPARE(outcome.json()["exact_answers"].toInt(), exact);
-        QVERIFY(std::abs(outcome.json()["nll"].toDouble() - nll) < 1e-3);
+        QCOMPARE(outcome.json()["answers"_L1].toInt(), 6);
+        QCOMPARE(outcome.json()["exact_answers"_L1].toInt(), exact);
+        QVERIFY(std::abs(outcome.json()["nll"_L1].toDouble() - nll) < 1e-3);
     }
 
     // Windows by hand: each scores what no earlier one scored, never its own first token.
@@ -212,7 +213,8 @@ private Q_SLOTS:
         QFETCH(int, stride);
         QFETCH(int, scored);
         constexpr int kContext = 16;
-        const QJsonArray ids = byName(readJson("kl-mini/golden.json")["prompts"].toArray(), "long")["ids"].toArray();
+        const QJsonArray ids =
+            byName(readJson("kl-mini/golden.json")["prompts"_L1].toArray(), "long")["ids"_L1].toArray();
         QJsonArray text;
         for (int i = 0; i < 40; ++i)
             text.append(ids[i]);
@@ -225,18 +227,20 @@ private Q_SLOTS:
             "eval", kData + "kl-mini", "--ids-file", idsFile.fileName(), "--ctx", QString::number(kContext), "--json"};
         if (stride > 0)
             arguments << "--stride" << QString::number(stride);
-        const auto outcome = waste(arguments);
+        const auto outcome = runWaste(arguments);
         COMPARE_EXIT(outcome, 0);
-        QCOMPARE(outcome.json()["tokens"].toInt(), scored);
+        QCOMPARE(outcome.json()["tokens"_L1].toInt(), scored);
         QVERIFY(!outcome.json().contains("answers"));
 
         double expected = 0;
         int scoredEnd = 0;
-        for (int begin = 0; scoredEnd<text.size(); begin += stride> 0 ? stride : kContext) {
+        const int step = stride > 0 ? stride : kContext;
+        const int size = int(text.size());
+        for (int begin = 0; scoredEnd < size; begin += step) {
             QJsonArray window;
-            for (int i = begin; i < std::min<int>(begin + kContext, text.size()); ++i)
+            for (int i = begin; i < std::min(begin + kContext, size); ++i)
                 window.append(text[i]);
-            COMPARE_EXIT(waste({"eval", kData + "kl-mini", "--ids", idList(window), "--logits", file("window"),
+            COMPARE_EXIT(runWaste({"eval", kData + "kl-mini", "--ids", idList(window), "--logits", file("window"),
                              "--all-positions"}),
                 0);
             const auto logits = readFloats(file("window").toStdString());
@@ -245,7 +249,8 @@ private Q_SLOTS:
                     std::span(logits).subspan(std::size_t(i - 1 - begin) * 512, 512), text[i].toInt());
             scoredEnd = begin + int(window.size());
         }
-        QVERIFY2(std::abs(outcome.json()["nll"].toDouble() - expected) < 1e-3 * expected, outcome.output.constData());
+        QVERIFY2(
+            std::abs(outcome.json()["nll"_L1].toDouble() - expected) < 1e-3 * expected, outcome.output.constData());
     }
 
     void aTextIsScoredByteForByte()
@@ -255,13 +260,13 @@ private Q_SLOTS:
         const QByteArray bytes = "The capital of France is Paris.\n\n";
         text.write(bytes);
         text.close();
-        const auto count = waste(
+        const auto count = runWaste(
             {"tokenize", WASTE_K3_MINI_CHECKPOINT, "--plain", "--count", "--json", "--", QString::fromUtf8(bytes)});
         COMPARE_EXIT(count, 0);
-        const auto outcome = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", text.fileName(), "--json"});
+        const auto outcome = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", text.fileName(), "--json"});
         COMPARE_EXIT(outcome, 0);
-        QCOMPARE(outcome.json()["tokens"].toInt(), count.json()["n"].toInt() - 1);
-        const auto lines = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", text.fileName()});
+        QCOMPARE(outcome.json()["tokens"_L1].toInt(), count.json()["n"_L1].toInt() - 1);
+        const auto lines = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--perplexity", text.fileName()});
         COMPARE_EXIT(lines, 0);
         QVERIFY(lines.output.startsWith("tokens") && lines.output.contains("\nnll ")
             && lines.output.contains("\nperplexity "));
@@ -269,7 +274,7 @@ private Q_SLOTS:
 
     void rowsAreIdLogitProbabilityText()
     {
-        const auto outcome = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "The capital of France is", "--top-k", "3"});
+        const auto outcome = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "The capital of France is", "--top-k", "3"});
         COMPARE_EXIT(outcome, 0);
         static const QRegularExpression row(R"(^ *\d+ +-?\d+\.\d{4} +[01]\.\d{4}  ".*"$)");
         const auto lines = outcome.output.trimmed().split('\n');
@@ -277,14 +282,14 @@ private Q_SLOTS:
         for (const QByteArray& line : lines)
             QVERIFY2(row.match(QString::fromUtf8(line)).hasMatch(), line.constData());
         // More rows than the vocabulary has are all of it, and their probabilities are one.
-        const auto all = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "Hi", "--top-k", "4294967295", "--json"});
+        const auto all = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "Hi", "--top-k", "4294967295", "--json"});
         COMPARE_EXIT(all, 0);
-        const QJsonArray top = all.json()["top"].toArray();
-        QCOMPARE(int(top.size()), all.json()["vocab"].toInt());
+        const QJsonArray top = all.json()["top"_L1].toArray();
+        QCOMPARE(int(top.size()), all.json()["vocab"_L1].toInt());
         double sum = 0;
         int illFormed = 0;
         for (const auto& entry : top) {
-            sum += entry["prob"].toDouble();
+            sum += entry["prob"_L1].toDouble();
             illFormed += entry.toObject().contains("bytes") ? 1 : 0;
         }
         QVERIFY(std::abs(sum - 1) < 1e-6);
@@ -320,15 +325,15 @@ private Q_SLOTS:
     {
         QFETCH(QStringList, arguments);
         QFETCH(int, exitCode);
-        const auto outcome = waste(QStringList{"eval", WASTE_K3_MINI_CHECKPOINT, "--json"} + arguments, "1 2 3");
+        const auto outcome = runWaste(QStringList{"eval", WASTE_K3_MINI_CHECKPOINT, "--json"} + arguments, "1 2 3");
         COMPARE_EXIT(outcome, exitCode);
-        QCOMPARE(outcome.json()["event"].toString(), QStringLiteral("error"));
-        QCOMPARE(outcome.json()["exit"].toInt(), exitCode);
+        QCOMPARE(outcome.json()["event"_L1].toString(), QStringLiteral("error"));
+        QCOMPARE(outcome.json()["exit"_L1].toInt(), exitCode);
     }
 
     void aCheckpointThatDoesNotFitSaysHowMuchItNeeds()
     {
-        const auto outcome = waste({"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", "1", "--budget", "8M"});
+        const auto outcome = runWaste({"eval", WASTE_K3_MINI_CHECKPOINT, "--ids", "1", "--budget", "8M"});
         COMPARE_EXIT(outcome, 3);
         static const QRegularExpression bytes(R"(\d{7,} bytes)");
         QVERIFY2(bytes.match(QString::fromUtf8(outcome.errors)).hasMatch(), outcome.errors.constData());
@@ -337,12 +342,13 @@ private Q_SLOTS:
 private:
     QString file(const QString& name) const { return m_folder.filePath(name); }
 
-    static void expectRows(const QString& actualFile, const QString& expectedFile, std::size_t vocabulary)
+    static void expectRows(const QString& actualFile, const QString& expectedFile, qsizetype rows)
     {
         const auto actual = readFloats(actualFile.toStdString());
         const auto expected = readFloats(expectedFile.toStdString());
         QVERIFY(!expected.empty());
         QCOMPARE(actual.size(), expected.size());
+        const std::size_t vocabulary = expected.size() / static_cast<std::size_t>(rows);
         double worst = 0;
         for (std::size_t row = 0; row < expected.size(); row += vocabulary)
             worst = std::max(worst,
@@ -354,8 +360,8 @@ private:
     // Norms of every layer and position, experts of every MoE layer and position.
     void expectLayers(const QJsonObject& golden, int firstMoeLayer) const
     {
-        const QJsonArray norms = golden["layer_norms"].toArray();
-        const QJsonArray experts = golden["experts"].toArray();
+        const QJsonArray norms = golden["layer_norms"_L1].toArray();
+        const QJsonArray experts = golden["experts"_L1].toArray();
         QFile layers(file("layers"));
         QVERIFY(layers.open(QIODevice::ReadOnly));
         QSet<QPair<int, int>> seen;
@@ -363,18 +369,18 @@ private:
             if (line.isEmpty())
                 continue;
             const QJsonObject entry = QJsonDocument::fromJson(line).object();
-            const int layer = entry["layer"].toInt(-1);
-            const int position = entry["position"].toInt(-1);
+            const int layer = entry["layer"_L1].toInt(-1);
+            const int position = entry["position"_L1].toInt(-1);
             seen.insert({layer, position});
             const double expected = norms[layer][position].toDouble();
-            QVERIFY2(std::abs(entry["norm"].toDouble() - expected) <= 2e-5 * expected, line.constData());
+            QVERIFY2(std::abs(entry["norm"_L1].toDouble() - expected) <= 2e-5 * expected, line.constData());
             QCOMPARE(entry.contains("experts"), layer >= firstMoeLayer);
             if (layer >= firstMoeLayer) {
-                QCOMPARE(entry["experts"].toArray(), experts[layer - firstMoeLayer][position].toArray());
-                QCOMPARE(entry["weights"].toArray().size(), entry["experts"].toArray().size());
+                QCOMPARE(entry["experts"_L1].toArray(), experts[layer - firstMoeLayer][position].toArray());
+                QCOMPARE(entry["weights"_L1].toArray().size(), entry["experts"_L1].toArray().size());
             }
         }
-        QCOMPARE(int(seen.size()), int(norms.size() * golden["ids"].toArray().size()));
+        QCOMPARE(int(seen.size()), int(norms.size() * golden["ids"_L1].toArray().size()));
     }
 
     QTemporaryDir m_folder;

@@ -49,7 +49,7 @@ const QList<OptionRow> kCommonRows = {{"--json", nullptr, nullptr}, {"-q", nullp
 const QList<QPair<const char*, QList<OptionRow>>> kTable = {
     {"run",
         kEngineRows + kSamplingRows + kChatRows + kCommonRows
-            + QList<OptionRow>{{"--file", "prompt.txt", ""}, {"--messages", "chat.json", nullptr},
+            + QList<OptionRow>{{"--file", "prompt.txt", nullptr}, {"--messages", "chat.json", nullptr},
                 {"--system", "Be brief.", nullptr}, {"--tools", "tools.json", nullptr},
                 {"--schema", "schema.json", nullptr}, {"--markup", nullptr, nullptr},
                 {"--show-thinking", nullptr, nullptr}, {"--no-stats", nullptr, nullptr}}},
@@ -103,14 +103,14 @@ private Q_SLOTS:
         const QStringList base = commandLine(command);
         const bool isLong = option.startsWith("--");
         if (good.isNull()) {
-            COMPARE_EXIT(waste(base + QStringList{option}), kNotFound);
+            COMPARE_EXIT(runWaste(base + QStringList{option}), kNotFound);
             if (isLong)
                 expectUsage(base + QStringList{option + "=1"}, option + " takes no value");
             return;
         }
-        COMPARE_EXIT(waste(base + QStringList{option, good}), kNotFound);
+        COMPARE_EXIT(runWaste(base + QStringList{option, good}), kNotFound);
         if (isLong)
-            COMPARE_EXIT(waste(base + QStringList{option + "=" + good}), kNotFound);
+            COMPARE_EXIT(runWaste(base + QStringList{option + "=" + good}), kNotFound);
         expectUsage(base + QStringList{option}, option + " needs a value");
         expectUsage(base + QStringList{option, "--json"}, option + " needs a value");
         if (bad.isNull())
@@ -123,29 +123,29 @@ private Q_SLOTS:
     void twoDashesEndTheOptions()
     {
         // Behind "--" even a known option is the prompt.
-        COMPARE_EXIT(waste({"run", kNoModel, "--", "--budget"}), kNotFound);
-        COMPARE_EXIT(waste({"run", "--", kNoModel, "-n"}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", kNoModel, "--", "--budget"}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", "--", kNoModel, "-n"}), kNotFound);
         expectUsage({"run", kNoModel, "--", "--budget", "46G"}, "'46G' is one argument too many");
     }
 
     void optionsAndArgumentsComeInAnyOrder()
     {
-        COMPARE_EXIT(waste({"run", "-n", "3", kNoModel, "--temp=0", "hello", "-q"}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", "-n", "3", kNoModel, "--temp=0", "hello", "-q"}), kNotFound);
         expectUsage({"run", kNoModel, "one", "two"}, "'two' is one argument too many");
         expectUsage({"run", kNoModel, "-foo"}, "unknown option -foo");
     }
 
     void ofAnOptionGivenTwiceTheLastOneCounts()
     {
-        COMPARE_EXIT(waste({"run", kNoModel, "x", "--ctx", "1", "--ctx", "2"}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", kNoModel, "x", "--ctx", "1", "--ctx", "2"}), kNotFound);
     }
 
     void aNumberMayBeNegativeWithoutCountingAsMissing()
     {
         expectUsage({"run", kNoModel, "x", "--temp", "-1"}, "--temp: '-1' is not a number");
         expectUsage({"run", kNoModel, "x", "--stop", "-x"}, "--stop needs a value");
-        COMPARE_EXIT(waste({"run", kNoModel, "x", "--stop=-x"}), kNotFound);
-        COMPARE_EXIT(waste({"run", kNoModel, "x", "--stop="}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", kNoModel, "x", "--stop=-x"}), kNotFound);
+        COMPARE_EXIT(runWaste({"run", kNoModel, "x", "--stop="}), kNotFound);
     }
 
     void anUnknownNameGetsTheNearestOne()
@@ -161,10 +161,10 @@ private Q_SLOTS:
 
     void helpIsOneScreenAndNamesOnlyWhatIsThere()
     {
-        const auto nothing = waste({});
+        const auto nothing = runWaste({});
         COMPARE_EXIT(nothing, kUsage);
         for (const QStringList& arguments : {QStringList{"--help"}, {"-h"}, {"help"}}) {
-            const auto help = waste(arguments);
+            const auto help = runWaste(arguments);
             COMPARE_EXIT(help, 0);
             QCOMPARE(help.output, nothing.output);
             QVERIFY(help.errors.isEmpty());
@@ -173,36 +173,36 @@ private Q_SLOTS:
             QVERIFY2(!nothing.output.contains(later), later);
 
         for (const auto& [command, rows] : kTable) {
-            const auto help = waste({"help", command});
+            const auto help = runWaste({"help", command});
             COMPARE_EXIT(help, 0);
             QVERIFY(help.output.startsWith(QByteArray("usage: waste ") + command));
-            QCOMPARE(waste({command, "--help"}).output, help.output);
+            QCOMPARE(runWaste({command, "--help"}).output, help.output);
             QVERIFY(help.output.count('\n') <= 60);
             for (const QByteArray& line : help.output.split('\n'))
                 QVERIFY2(QString::fromUtf8(line).size() <= 110, line.constData());
-            QCOMPARE(QJsonDocument::fromJson(waste({"help", command, "--json"}).output)["help"].toString(),
+            QCOMPARE(QJsonDocument::fromJson(runWaste({"help", command, "--json"}).output)["help"_L1].toString(),
                 QString::fromUtf8(help.output));
         }
-        QVERIFY(waste({"help", "run"}).output.contains("[128]"));
+        QVERIFY(runWaste({"help", "run"}).output.contains("[128]"));
     }
 
     void errorsAreJsonOnTheLastLineToo()
     {
         for (const auto& [command, rows] : kTable) {
-            const auto unknown = waste(commandLine(command) + QStringList{"--json", "--nonsense"});
+            const auto unknown = runWaste(commandLine(command) + QStringList{"--json", "--nonsense"});
             COMPARE_EXIT(unknown, kUsage);
-            QCOMPARE(unknown.json()["event"].toString(), QStringLiteral("error"));
-            QCOMPARE(unknown.json()["code"].toString(), QStringLiteral("usage"));
-            QCOMPARE(unknown.json()["exit"].toInt(), kUsage);
-            QVERIFY(unknown.json()["message"].toString().contains("--nonsense"));
+            QCOMPARE(unknown.json()["event"_L1].toString(), QStringLiteral("error"));
+            QCOMPARE(unknown.json()["code"_L1].toString(), QStringLiteral("usage"));
+            QCOMPARE(unknown.json()["exit"_L1].toInt(), kUsage);
+            QVERIFY(unknown.json()["message"_L1].toString().contains("--nonsense"));
         }
-        QCOMPARE(waste({"rnu", "--json"}).json()["code"].toString(), QStringLiteral("usage"));
-        const auto notFound = waste({"info", kNoModel, "--json"});
+        QCOMPARE(runWaste({"rnu", "--json"}).json()["code"_L1].toString(), QStringLiteral("usage"));
+        const auto notFound = runWaste({"info", kNoModel, "--json"});
         COMPARE_EXIT(notFound, kNotFound);
-        QCOMPARE(notFound.json()["code"].toString(), QStringLiteral("not_found"));
-        QVERIFY(notFound.json()["message"].toString().contains(kNoModel));
+        QCOMPARE(notFound.json()["code"_L1].toString(), QStringLiteral("not_found"));
+        QVERIFY(notFound.json()["message"_L1].toString().contains(kNoModel));
         // Behind "--" it is no option.
-        QVERIFY(waste({"run", kNoModel, "a", "--", "--json", "b"}).output.isEmpty());
+        QVERIFY(runWaste({"run", kNoModel, "a", "--", "--json", "b"}).output.isEmpty());
     }
 
     void environmentVariablesAreDefaults()
@@ -285,7 +285,7 @@ private Q_SLOTS:
 private:
     static void expectUsage(const QStringList& arguments, const QString& message)
     {
-        const auto outcome = waste(arguments);
+        const auto outcome = runWaste(arguments);
         COMPARE_EXIT(outcome, kUsage);
         QVERIFY2(outcome.errors.contains(message.toUtf8()),
             (arguments.join(' ').toUtf8() + "\n" + outcome.description()).constData());

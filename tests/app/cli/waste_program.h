@@ -8,6 +8,8 @@
 #include <QStringList>
 #include <QTest>
 
+using namespace Qt::StringLiterals;
+
 // Runs the built `waste` as a child process, in an environment that nothing of the developer's own reaches:
 // no configuration file, no conversations, no WASTE_ variables.
 struct WasteProgram {
@@ -86,13 +88,16 @@ struct WasteProgram {
     }
 };
 
-inline WasteProgram::Outcome waste(const QStringList& arguments, const QByteArray& input = {})
+inline WasteProgram::Outcome runWaste(const QStringList& arguments, const QByteArray& input = {})
 {
     WasteProgram program;
     program.input = input;
     return program.run(arguments);
 }
 
-// The exit code, with both streams in the report where it is another one.
-#define COMPARE_EXIT(outcome, expected)                                                                                \
-    QVERIFY2((outcome).finished && (outcome).exitCode == (expected), (outcome).description().constData())
+// The exit code, with both streams in the report where it is another one. Runs the program once.
+#define COMPARE_EXIT(run, expected)                                                                                    \
+    do {                                                                                                               \
+        const WasteProgram::Outcome& wasteOutcome = (run);                                                             \
+        QVERIFY2(wasteOutcome.finished&& wasteOutcome.exitCode == (expected), wasteOutcome.description().constData()); \
+    } while (false)
