@@ -3,6 +3,8 @@
 #include "session_fixture.h"
 #include "support/golden.h"
 
+#include <array>
+
 using namespace waste;
 using namespace waste::test;
 
@@ -10,17 +12,14 @@ namespace {
 
 constexpr double kTolerance = 1e-5; // of exact kernels (spec: model 10)
 
-std::vector<std::string> allModels()
-{
-    return {
-        "k3-mini", "kl-mini", "k3-odd", "kl-vq3r-q4g", "kl-vq2r-q8g", "kl-vq4p-q3g", "kl-vq4p-mixed", "kl-rows-f32"};
-}
+constexpr std::array<const char*, 2> kCheckpoints = {"k3-mini", "kl-mini"};
+constexpr std::array<const char*, 6> kContainers = {
+    "k3-odd", "kl-vq3r-q4g", "kl-vq2r-q8g", "kl-vq4p-q3g", "kl-vq4p-mixed", "kl-rows-f32"};
 
-void addModels()
+void addModels(std::span<const char* const> names)
 {
-    QTest::addColumn<QString>("model");
-    for (const std::string& model : allModels())
-        QTest::newRow(model.c_str()) << QString::fromStdString(model);
+    for (const char* name : names)
+        QTest::newRow(name) << QString(name);
 }
 
 std::vector<float> logitsAfter(const std::string& model, const TestOptions& options, std::span<const TokenId> ids)
