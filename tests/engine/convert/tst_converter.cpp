@@ -47,7 +47,7 @@ class ConverterTest : public QObject {
 private slots:
     void initTestCase()
     {
-        test::writeTinyCheckpoint(source(), {.expertCount = 3, .tokenizer = true});
+        test::writeTinyCheckpoint(source(), {.expertCount = 3, .expertWidth = 40, .tokenizer = true});
         const auto report = convert(optionsFor(place("reference")));
         QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
         QCOMPARE(report->layersConverted, 3U);
@@ -187,7 +187,7 @@ private slots:
     {
         ConvertOptions options = optionsFor(place("unfinished"));
         options.source = place("other-source");
-        test::writeTinyCheckpoint(options.source, {.seed = 99, .expertCount = 3});
+        test::writeTinyCheckpoint(options.source, {.seed = 99, .expertCount = 3, .expertWidth = 40});
         CancelFlag cancel;
         const auto sink = [&](const ConvertEvent& event) {
             if (std::holds_alternative<ConvertLayerDone>(event))
@@ -274,10 +274,10 @@ private slots:
         QFETCH(ErrorCode, code);
         ConvertOptions options = optionsFor(place("bad" + std::to_string(m_copies)));
         options.source = place("bad-source" + std::to_string(m_copies++));
-        test::writeTinyCheckpoint(options.source, {.expertCount = 3, .tokenizer = true});
+        test::writeTinyCheckpoint(options.source, {.expertCount = 3, .expertWidth = 40, .tokenizer = true});
         const bool isExpert = tensor.contains("experts");
         const std::vector<std::uint64_t> shape =
-            isExpert ? std::vector<std::uint64_t>{96, 136} : std::vector<std::uint64_t>{512, 136};
+            isExpert ? std::vector<std::uint64_t>{40, 136} : std::vector<std::uint64_t>{512, 136};
         std::vector<float> values(shape[0] * shape[1], 0.01F);
         values[values.size() / 2] = value;
         test::SafetensorsWriter shard;
