@@ -160,6 +160,48 @@ void KeptConversation::write(std::vector<host::Json> lines)
     }
 }
 
+std::string KeptConversation::requestWith(std::string_view question) const
+{
+    const auto branch = m_conversation.branch();
+    const std::string last = branch.empty() ? std::string() : branch.back().message->id;
+    std::string messages;
+    for (const std::string& message : host::chatMessages(m_conversation, last))
+        messages += message + ",";
+    const host::Json asked{{"role", "user"}, {"content", question}};
+    return "{\"messages\":[" + messages + asked.dump() + "]}";
+}
+
+void KeptConversation::recordReply(
+    const std::string& answerId, const ReplySummary& summary, const std::optional<Error>& error)
+{
+    using host::ReplyText;
+    const auto message = host::Json::parse(summary.messageJson, nullptr, false);
+    record(host::AnswerStarted{answerId});
+    record(host::ReplyBegan{answerId});
+    if (const auto thinking = message.find("reasoning_content"); thinking != message.end() && thinking->is_string())
+        record(ReplyText{answerId, ReplyText::Channel::Thinking, thinking->get<std::string>()});
+    if (const auto content = message.find("content"); content != message.end() && content->is_string())
+        record(ReplyText{answerId, ReplyText::Channel::Content, content->get<std::string>()});
+
+    host::ReplyEnded ended;
+    ended.answerId = answerId;
+    ended.timings.promptTokens = summary.report.promptTokens;
+    ended.timings.tokens = summary.report.completionTokens;
+    ended.timings.bytesRead = summary.report.bytesRead;
+    ended.timings.readMs = static_cast<std::uint64_t>(summary.report.prefillMs);
+    ended.timings.answerMs = static_cast<std::uint64_t>(summary.report.decodeMs);
+    if (summary.report.sampling.temperature > 0)
+        ended.timings.seed = std::to_string(summary.report.sampling.seed);
+    if (error) {
+        ended.error = *error;
+        ended.reason =
+            error->code == ErrorCode::Cancelled ? host::ReplyEnded::Reason::Stopped : host::ReplyEnded::Reason::Failed;
+    } else if (summary.finishReason == "length") {
+        ended.reason = host::ReplyEnded::Reason::Limit;
+    }
+    record(ended);
+}
+
 void KeptConversation::record(const host::EngineEvent& event)
 {
     if (m_recorder)

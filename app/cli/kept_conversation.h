@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/output.h"
+#include "cli/reply_printer.h"
 #include "host/conversation_keeper.h"
 #include "host/engine_events.h"
 #include "host/reply_recorder.h"
@@ -8,6 +9,7 @@
 #include "waste/result.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,11 @@ public:
     // Title or system prompt, as a `set` line of the journal.
     void set(std::string_view field, std::string_view value);
 
+    // A chat request with everything up to now and one more question, which is not kept yet.
+    [[nodiscard]] std::string requestWith(std::string_view question) const;
+
+    // A whole reply at once.
+    void recordReply(const std::string& answerId, const ReplySummary& summary, const std::optional<Error>& error);
     // What the engine reports of the answer: AnswerStarted, ReplyBegan, ReplyText, ReplyEnded.
     void record(const host::EngineEvent& event);
 

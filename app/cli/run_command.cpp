@@ -1,18 +1,22 @@
 #include "cli/chat_flags.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/kept_conversation.h"
 #include "cli/picture_files.h"
 #include "cli/reply_printer.h"
 #include "cli/reply_run.h"
 #include "cli/request_text.h"
 #include "cli/sampling_flags.h"
+#include "cli/stored_conversations.h"
 #include "cli/text_input.h"
 
 #include "waste/chat_format.h"
 #include "waste/engine.h"
 #include "waste/session.h"
+#include "waste/tokenizer.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +34,7 @@ struct RenderedPrompt {
     Prompt prompt; // thinking, effort, channel, tools
     std::vector<TokenId> ids;
     std::string echo; // raw text that is printed in front of its continuation
+    std::string question; // to be kept
 };
 
 class RunCommand final : public Command {
@@ -49,6 +54,8 @@ public:
             .repeatable();
         arguments.value("--tools", "FILE", into(m_files.tools), "JSON array of tools that the model may call");
         arguments.value("--schema", "FILE", into(m_files.schema), "JSON schema that the answer should follow");
+        arguments.value("--session", "NAME", into(m_session), "continue a kept conversation");
+        arguments.value("--save-session", "TITLE", into(m_saveSession), "keep the conversation under this title");
         declareChatFlags(arguments, m_chat);
         arguments.flag("--markup", m_markup, "with --raw: recognise special tokens in the text");
         declareSamplingFlags(arguments, m_sampling, std::to_string(kDefaultTokens));
@@ -63,6 +70,7 @@ public:
     {
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const auto format, openChatFormat(*container, m_chat, context.output));
+        WASTE_TRY_STATUS(openKept(container->info().name, context.output));
         PictureFiles pictures(container);
         WASTE_TRY(const RenderedPrompt rendered, render(*format, pictures, context.output));
         if (rendered.ids.size() >= m_flags.options.contextTokens)
@@ -78,6 +86,27 @@ public:
     }
 
 private:
+    // The conversation to continue, or a new one to keep.
+    Status openKept(const std::string& modelName, Output& output)
+    {
+        if (!m_session && !m_saveSession)
+            return {};
+        if (m_messages || m_markup || !m_imageFiles.empty())
+            return Error{ErrorCode::InvalidArgument, "",
+                "--session and --save-session go with a prompt of text: no --messages, --markup or --image"};
+        m_kept = std::make_unique<KeptConversation>(modelName, output);
+        if (m_session) {
+            WASTE_TRY(auto store, openStore(output));
+            WASTE_TRY(const std::string id, findConversation(store, *m_session, output));
+            WASTE_TRY_STATUS(m_kept->load(id));
+        }
+        if (m_system)
+            m_kept->set("system", *m_system);
+        if (m_saveSession)
+            m_kept->set("title", toWellFormedText(*m_saveSession));
+        return {};
+    }
+
     Result<RenderedPrompt> render(const ChatFormat& format, PictureFiles& pictures, Output& output)
     {
         const bool isRaw = format.kind() == ChatFormat::Kind::Raw;
@@ -111,7 +140,9 @@ private:
                 WASTE_TRY_STATUS(format.tokenizer().encodeMarkup(text, rendered.ids));
                 return rendered;
             }
-            request = requestWith(requestFor({text, m_system, m_imageFiles}), members);
+            rendered.question = text;
+            request =
+                requestWith(m_kept ? m_kept->requestWith(text) : requestFor({text, m_system, m_imageFiles}), members);
         }
         RenderOptions options = m_chat.renderOptions();
         options.image = pictures.resolver();
@@ -122,7 +153,7 @@ private:
     }
 
     Result<int> generate(Engine& engine, Session& session, const ChatFormat& format, const RenderedPrompt& rendered,
-        std::span<const float> pictureRows, CommandContext& context) const
+        std::span<const float> pictureRows, CommandContext& context)
     {
         Output& output = context.output;
         ReplyRequest request;
@@ -145,7 +176,12 @@ private:
             .effort = request.effort});
         if (!output.isJson())
             output.text(rendered.echo);
-        const ReplyOutcome outcome = runReply(engine, session, format, request, printer);
+        const std::string answerId = m_kept ? m_kept->ask(rendered.question) : std::string();
+        ReplyOutcome outcome = runReply(engine, session, format, request, printer);
+        if (m_kept) {
+            m_kept->recordReply(answerId, outcome.summary, outcome.error);
+            outcome.summary.report.session = m_kept->conversation().title;
+        }
         printer.end(outcome.summary);
         if (outcome.error)
             return *outcome.error;
@@ -163,6 +199,9 @@ private:
     std::optional<std::string> m_system;
     std::vector<std::filesystem::path> m_imageFiles;
     RequestFiles m_files;
+    std::optional<std::string> m_session;
+    std::optional<std::string> m_saveSession;
+    std::unique_ptr<KeptConversation> m_kept; // null: nothing is kept
     bool m_markup = false;
     bool m_showThinking = false;
     bool m_noStatistics = false;
