@@ -183,8 +183,6 @@ void ChatController::submit(const std::string& parent, const QString& text)
     lines.push_back(host::messageLine(question));
     const std::string questionId = question.id;
     m_messages.add(std::move(question));
-    m_savedDraft.clear();
-    m_services.keeper.saveDraft(m_conversationId, {}, [](const Status&) {});
     addAnswer(questionId, std::move(lines), questionId);
 }
 
@@ -241,6 +239,7 @@ void ChatController::requestAnswer(
         showSaveError({});
         m_services.engine.answer(request);
         m_answers.submitted(request.id);
+        saveDraftNow(); // only now: until then it was the one copy on disk
     };
     m_services.keeper.append(m_conversationId, std::move(lines), onGuiThread<void>(this, saved));
     Q_EMIT conversationChanged();
@@ -261,6 +260,10 @@ void ChatController::takeBack(const std::string& answerId, const Error& error)
             if (question != nullptr && m_draft.isEmpty())
                 setDraft(QString::fromStdString(question->textOf(host::Block::Type::Text)));
             m_messages.removeLast(undone->newQuestionId);
+        }
+        if (isEmpty()) {
+            m_messages.setTitle({});
+            m_services.list.remove(conversationId());
         }
         Q_EMIT conversationChanged();
     }

@@ -8,8 +8,8 @@
 #include "waste/tokenizer.h"
 
 #include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace waste::host {
@@ -78,7 +78,7 @@ private:
     mutable std::mutex m_mutex; // guards everything below
     EngineStatus m_status;
     std::string m_running; // an answer's id, or kOpening
-    std::set<std::string> m_waiting; // answers in the queue
+    std::map<std::string, AnswerTimings> m_waiting; // answers in the queue; what they have so far
     bool m_ending = false;
 
     // Used on the thread only:
@@ -115,23 +115,24 @@ void EngineHost::Worker::answer(AnswerRequest request)
 {
     {
         const std::lock_guard lock(m_mutex);
-        m_waiting.insert(request.id);
+        m_waiting[request.id] = request.timings;
     }
     m_thread.post([this, request = std::move(request), asked = Clock::now()] { answerNow(request, asked); });
 }
 
 void EngineHost::Worker::stop(const std::string& answerId)
 {
-    bool wasWaiting = false;
+    decltype(m_waiting)::node_type waited;
     update([&](EngineStatus& status) {
-        wasWaiting = m_waiting.erase(answerId) > 0;
+        waited = m_waiting.extract(answerId);
         if (m_running != answerId)
             return;
         status.phase = Phase::Stopping;
         m_cancel.cancel();
     });
-    if (wasWaiting) {
+    if (!waited.empty()) {
         ReplyEnded ended;
+        ended.timings = waited.mapped();
         ended.answerId = answerId;
         ended.reason = ReplyEnded::Reason::Stopped;
         m_sink(ended);

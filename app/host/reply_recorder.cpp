@@ -69,12 +69,14 @@ ReplyRecorder::ReplyRecorder(ConversationKeeper& keeper, SaveFailed saveFailed)
 
 void ReplyRecorder::expect(const std::string& conversationId, const Message& message)
 {
-    State::Answer answer;
+    const std::lock_guard lock(m_state->mutex);
+    // One that goes on may still have lines from before on their way to the disk.
+    State::Answer& answer = m_state->answers[message.id];
     answer.conversationId = conversationId;
+    answer.ended = false;
+    answer.blocks.clear();
     for (const Block& block : message.blocks)
         answer.blocks.push_back(block.type);
-    const std::lock_guard lock(m_state->mutex);
-    m_state->answers[message.id] = std::move(answer);
 }
 
 void ReplyRecorder::handle(const EngineEvent& event)
