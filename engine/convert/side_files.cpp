@@ -1,6 +1,7 @@
 #include "convert/side_files.h"
 
 #include "checkpoint/json_file.h"
+#include "checkpoint/vision_description.h"
 #include "prompt/template_presets.h"
 
 #include <charconv>
@@ -17,12 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kRankFileBytesMax = 64U << 20;
 constexpr std::uint64_t kSmallFileBytesMax = 16U << 20;
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
-constexpr std::string_view kPreprocessorConfig = "preprocessor_config.json";
 constexpr std::string_view kChatFile = "chat.json";
-
-// Of the vision tower, not of the published files (spec: vision 1 and 3.3).
-constexpr double kVisionNormEpsilon = 1.1920928955078125e-07;
-constexpr int kVisionPatchesMax = 1024;
 
 Error corrupt(std::string_view file, const std::string& what)
 {
@@ -97,21 +93,9 @@ public:
 
     Status writeVision()
     {
-        const nlohmann::json* tower = member(m_files.config(), "vision_config");
-        if (tower == nullptr)
+        WASTE_TRY(const Json vision, describeVision(m_files, m_warnings));
+        if (vision.is_null())
             return {};
-        if (!tower->is_object())
-            return corrupt("config.json", "vision_config is not an object");
-        Json vision = Json::object();
-        for (const auto& [key, value] : tower->items()) {
-            if (!key.starts_with('_'))
-                vision[key] = value;
-        }
-        vision["vt_rms_eps"] = kVisionNormEpsilon;
-        if (const nlohmann::json* placeholder = member(m_files.config(), "media_placeholder_token_id"))
-            vision["media_placeholder_token_id"] = *placeholder;
-        vision["max_patches"] = kVisionPatchesMax;
-        WASTE_TRY_STATUS(addPreprocessor(vision));
         return write("vision.json", jsonText(vision));
     }
 
@@ -146,26 +130,6 @@ public:
     }
 
 private:
-    // merge_kernel_size is not among them: the tower has one of its own.
-    Status addPreprocessor(Json& vision)
-    {
-        WASTE_TRY(const nlohmann::json file, readJson(m_files, kPreprocessorConfig));
-        const nlohmann::json* media = member(file, "media_proc_cfg");
-        if (media == nullptr) {
-            m_warnings.emplace_back(
-                "the checkpoint does not say how pictures are prepared; mean and deviation 0.5 are used");
-            vision["image_mean"] = {0.5, 0.5, 0.5};
-            vision["image_std"] = {0.5, 0.5, 0.5};
-            return {};
-        }
-        for (const char* key : {"image_mean", "image_std", "patch_size", "in_patch_limit", "patch_limit_on_one_side",
-                 "transparent_bg_config", "transparent_bg_fill_stage"}) {
-            if (const nlohmann::json* value = member(*media, key))
-                vision[key] = *value;
-        }
-        return {};
-    }
-
     Status copy(std::string_view from, std::string_view to, std::uint64_t bytesMax)
     {
         WASTE_TRY(const std::optional<std::string> text, m_files.readSideFile(from, bytesMax));
