@@ -295,10 +295,13 @@ private Q_SLOTS:
         EngineHost host(recorder.sink());
         open(host);
         host.answer(request("a", kStory));
-        host.answer(request("b", kStory));
+        AnswerRequest second = request("b", kStory);
+        second.timings.tokens = 17; // of an answer that was to go on
+        host.answer(second);
         host.stop("b");
         QVERIFY(recorder.endOf("b").has_value());
         QCOMPARE(recorder.endOf("b")->reason, Reason::Stopped);
+        QCOMPARE(recorder.endOf("b")->timings.tokens, 17U);
         QCOMPARE(waitFor(recorder, "a").reason, Reason::Done);
         QCOMPARE(recorder.order("b"), std::string("e"));
     }

@@ -141,6 +141,28 @@ private Q_SLOTS:
         QCOMPARE(answer.state, MessageState::Stopped);
     }
 
+    void anAnswerContinuedAtOnceKeepsWhatIsStillOnItsWay()
+    {
+        const QTemporaryDir folder;
+        {
+            ConversationKeeper keeper(folder.path().toStdString(), "test");
+            ReplyRecorder recorder(keeper, [](const std::string&, const Error&) { });
+            keeper.append(kId, {messageLine(emptyAnswer())}, [](const Status&) { });
+            keeper.post([] { QTest::qSleep(300); }); // a slow disk
+            recorder.expect(kId, emptyAnswer());
+            recorder.handle(text("Half a wo"));
+            recorder.handle(ended(ReplyEnded::Reason::Stopped));
+            Message stopped = emptyAnswer();
+            stopped.append(Block::Type::Text, "Half a wo");
+            recorder.expect(kId, stopped);
+            recorder.handle(text("rd."));
+            recorder.handle(ended(ReplyEnded::Reason::Done));
+        }
+        const Message answer = read(folder).messages.at(0);
+        QCOMPARE(answer.textOf(Block::Type::Text), std::string("Half a word."));
+        QCOMPARE(answer.state, MessageState::Done);
+    }
+
     void whatAFullDiskRefusedIsWrittenWhenThereIsRoom()
     {
         const QTemporaryDir folder;
