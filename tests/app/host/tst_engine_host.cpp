@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -41,7 +42,9 @@ public:
     }
     std::string order(const std::string& id) const { return textOf(m_orders, id); }
 
-    std::function<void(const EngineEvent&)> onEvent; // on the engine's thread
+    // Called on the engine's thread until `listening` is false; set before the engine exists.
+    std::function<void(const EngineEvent&)> onEvent;
+    std::atomic<bool> listening = true;
 
 private:
     using Texts = std::map<std::string, std::string>;
@@ -71,7 +74,7 @@ private:
                 m_ends[ended->answerId] = *ended;
             }
         }
-        if (onEvent)
+        if (listening && onEvent)
             onEvent(event);
     }
 
@@ -219,7 +222,7 @@ private Q_SLOTS:
             QCOMPARE(half.reason, Reason::Stopped);
             QCOMPARE(half.timings.tokens, std::uint64_t{stopAt});
             QCOMPARE(engine.status().phase, Phase::Stopped);
-            recorder.onEvent = nullptr;
+            recorder.listening = false;
 
             AnswerRequest goOn = request("a", kStory);
             goOn.partialMessage = assistant(recorder.content("a"), recorder.thinking("a"));
@@ -282,7 +285,7 @@ private Q_SLOTS:
         QCOMPARE(end.reason, Reason::Stopped);
         QCOMPARE(end.timings.tokens, 0U);
         QTRY_COMPARE(engine.status().phase, Phase::Stopped);
-        recorder.onEvent = nullptr;
+        recorder.listening = false;
         engine.answer(request("b", messages));
         const ReplyEnded again = waitFor(recorder, "b");
         QCOMPARE(again.reason, Reason::Done);
