@@ -85,6 +85,31 @@ Result<ExpertSource::Pin> ExpertCache::acquire(ExpertKey key)
     return Pin(this, slotIndex, m_store->view(key, bytes));
 }
 
+Result<ExpertSource::Arrival> ExpertCache::acquireNext()
+{
+    assert(m_nextAnnounced < m_announced.size());
+    const ExpertKey key = keyOf(m_announced[m_nextAnnounced]);
+    WASTE_TRY(Pin pin, acquire(key));
+    ++m_nextAnnounced;
+    return Arrival{key.expert, std::move(pin)};
+}
+
+Result<std::optional<ExpertSource::Arrival>> ExpertCache::tryAcquireNext()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_nextAnnounced == m_announced.size())
+            return std::optional<Arrival>();
+        const std::uint32_t slot = m_records[m_announced[m_nextAnnounced]].slot;
+        if (slot == kNone || m_slots[slot].state != SlotState::Resident)
+            return std::optional<Arrival>();
+    }
+    WASTE_TRY(Arrival arrival, acquireNext());
+    return std::optional<Arrival>(std::move(arrival));
+}
+
+void ExpertCache::prefetch(std::uint16_t, std::span<const std::uint16_t>) { }
+
 CacheStatistics ExpertCache::statistics() const
 {
     return {
@@ -253,6 +278,7 @@ void ExpertCache::forgetAnnouncement()
     }
     assert(m_wantedCount == 0);
     m_announced.clear();
+    m_nextAnnounced = 0;
     m_windowEnd = 0;
     m_readEnd = 0;
 }

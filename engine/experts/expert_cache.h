@@ -64,6 +64,10 @@ public:
     // when every slot is pinned.
     Result<Pin> acquire(ExpertKey key) override;
 
+    Result<Arrival> acquireNext() override;
+    Result<std::optional<Arrival>> tryAcquireNext() override;
+    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
+
     [[nodiscard]] const RecordStore& store() const { return *m_store; }
     [[nodiscard]] CacheStatistics statistics() const;
 
@@ -128,6 +132,7 @@ private:
     std::vector<Record> m_records; // [layers][experts]
     std::vector<std::uint32_t> m_freeSlots;
     std::vector<std::uint32_t> m_announced; // records, in the order of the announcement
+    std::size_t m_nextAnnounced = 0; // the consumer's place in them
     std::size_t m_windowEnd = 0; // announced records before this have been given slots or passed over
     std::size_t m_readEnd = 0; // those before this need no reader any more
     std::uint64_t m_announcedAt = 0; // clock of the announcement

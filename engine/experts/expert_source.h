@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -68,11 +69,32 @@ public:
 
     virtual ~ExpertSource() = default;
 
+    // An announced expert, in memory.
+    struct Arrival {
+        std::uint16_t expert = 0;
+        Pin pin;
+    };
+
     // Announces which experts of one layer will be acquired next (distinct, ascending), so that reads
-    // can start. Replaces an earlier announcement.
+    // can start. Replaces an earlier announcement. The list stays in place until its last expert has been
+    // acquired.
     virtual void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) = 0;
 
-    // Blocks until the expert is in memory. Errors: Io, Corrupt naming layer, expert and file.
+    // The next announced expert in order of arrival: each exactly once, those in memory first. Blocks only
+    // while none has arrived. Call it holding no pin, or as many as one token has experts at most. Requires
+    // that one is left. Errors: as acquire().
+    virtual Result<Arrival> acquireNext() = 0;
+
+    // The same, but never blocks: empty when none is left or has arrived, or none can arrive before a pin is
+    // released.
+    virtual Result<std::optional<Arrival>> tryAcquireNext() = 0;
+
+    // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
+    // guesses cost time alone, and a read that fails is no error.
+    virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) = 0;
+
+    // One expert by its name, announced or not. Blocks until it is in memory. Errors: Io, Corrupt naming
+    // layer, expert and file.
     virtual Result<Pin> acquire(ExpertKey key) = 0;
 
 private:

@@ -158,8 +158,6 @@ const DenseExpert& ExactWeights::expert(ExpertKey key) const
     return m_experts[std::size_t{key.layer} * m_expertCount + key.expert];
 }
 
-void ResidentExperts::announce(std::uint16_t, std::span<const std::uint16_t>) { }
-
 Result<ExpertSource::Pin> ResidentExperts::acquire(ExpertKey key)
 {
     return Pin(nullptr, 0, m_weights.expert(key));

@@ -2,7 +2,7 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "container/model_config.h"
-#include "experts/expert_source.h"
+#include "experts/sequential_experts.h"
 #include "kernels/weight_views.h"
 #include "memory/arena.h"
 #include "waste/result.h"
@@ -44,13 +44,12 @@ private:
 };
 
 // The experts of ExactWeights: always in memory, nothing to wait for.
-class ResidentExperts final : public ExpertSource {
+class ResidentExperts final : public SequentialExperts {
 public:
     explicit ResidentExperts(const ExactWeights& weights)
         : m_weights(weights)
     {
     }
-    void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
     Result<Pin> acquire(ExpertKey key) override;
 
 private:

@@ -5,6 +5,7 @@
 #include "container/tensor_inventory.h"
 #include "container/trunk.h"
 #include "experts/bank_store.h"
+#include "experts/sequential_experts.h"
 #include "kernels/kernels.h"
 #include "layers/decoder.h"
 #include "layers/exact_weights.h"
@@ -30,13 +31,12 @@ inline nlohmann::json readJson(const std::filesystem::path& file)
 
 // Reads every record when it is asked for, into memory of its own, and forgets it when it is released: what
 // every cache has to equal.
-class PlainRecords final : public ExpertSource {
+class PlainRecords final : public SequentialExperts {
 public:
     explicit PlainRecords(std::unique_ptr<const RecordStore> store)
         : m_store(std::move(store))
     {
     }
-    void announce(std::uint16_t, std::span<const std::uint16_t>) override { }
     Result<Pin> acquire(ExpertKey key) override
     {
         Pages pages = std::move(*Pages::allocate(m_store->grid().recordBytes, "a record"));

@@ -81,7 +81,7 @@ std::vector<float> copyOf(std::span<const float> values)
 }
 
 // Passes everything on, records it, and disturbs one acquisition.
-class WatchedExperts final : public ExpertSource {
+class WatchedExperts final : public SequentialExperts {
 public:
     explicit WatchedExperts(ExpertSource& inner)
         : m_inner(inner)
@@ -89,6 +89,7 @@ public:
     }
     void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override
     {
+        SequentialExperts::announce(layer, experts);
         announcements.push_back({layer, {experts.begin(), experts.end()}, {}});
         m_inner.announce(layer, experts);
     }

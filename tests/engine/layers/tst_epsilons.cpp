@@ -235,10 +235,9 @@ private Q_SLOTS:
         weights.latentUp = denseView(latentUp, 5, 8);
         weights.latentNorm = norm.data();
 
-        class Experts final : public ExpertSource {
+        class Experts final : public SequentialExperts {
         public:
             std::array<DenseExpert, 3> experts;
-            void announce(std::uint16_t, std::span<const std::uint16_t>) override { }
             Result<Pin> acquire(ExpertKey key) override { return Pin(nullptr, 0, experts[key.expert]); }
 
         private:
