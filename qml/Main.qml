@@ -26,7 +26,7 @@ T.ApplicationWindow {
     color: Theme.page
     font: Theme.body
 
-    LayoutMirroring.enabled: Qt.application.layoutDirection === Qt.RightToLeft
+    LayoutMirroring.enabled: Application.layoutDirection === Qt.RightToLeft
     LayoutMirroring.childrenInherit: true
 
     RowLayout {

@@ -21,7 +21,8 @@ Rectangle {
         width: Theme.u(32)
         height: width
         source: "qrc:/icons/app-icon.svg"
-        sourceSize: Qt.size(width, height)
+        sourceSize.width: width
+        sourceSize.height: height
         Accessible.ignored: true
     }
     RailButton {

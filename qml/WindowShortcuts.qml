@@ -15,7 +15,7 @@ Item {
     }
 
     Shortcut {
-        sequences: [StandardKey.New]
+        sequence: "Ctrl+N"
         onActivated: {
             root.pageChosen(Main.Chat);
             App.chat.newChat();
@@ -54,15 +54,15 @@ Item {
         onActivated: root.pageChosen(Main.Chat)
     }
     Shortcut {
-        sequences: [StandardKey.Preferences, "Ctrl+,"]
+        sequence: "Ctrl+,"
         onActivated: root.pageChosen(Main.Settings)
     }
     Shortcut {
-        sequences: [StandardKey.ZoomIn, "Ctrl+="]
+        sequences: ["Ctrl++", "Ctrl+="]
         onActivated: root.zoomBy(0.1)
     }
     Shortcut {
-        sequences: [StandardKey.ZoomOut]
+        sequence: "Ctrl+-"
         onActivated: root.zoomBy(-0.1)
     }
     Shortcut {

@@ -4,10 +4,9 @@ import Waste.App
 import Waste.Ui
 
 // An answer: a document of blocks under the model's name, its statistics below.
-Column {
+MessageRow {
     id: root
 
-    required property string messageId
     required property int messageState
     required property var blocks
     required property string modelName
@@ -17,96 +16,98 @@ Column {
     required property string errorTitle
     required property string errorText
     required property bool last
-    required property bool toolsShown
 
-    readonly property bool live: root.messageState === MessageListModel.Answering
+    readonly property bool running: root.messageState === MessageListModel.Queued || root.messageState === MessageListModel.Reading || root.messageState === MessageListModel.Answering
+    readonly property bool toolsShown: root.last || root.attended
 
-    spacing: Theme.u(11)
+    Accessible.name: qsTr("%1, %2").arg(root.modelName).arg(root.statistics)
 
-    Item {
-        width: parent.width
-        height: Theme.u(22)
-        Rectangle {
-            id: mark
-            anchors.verticalCenter: parent.verticalCenter
-            width: Theme.u(8)
-            height: width
-            radius: Theme.radiusCell
-            color: Theme.accent
-        }
-        UiText {
-            anchors.left: mark.right
-            anchors.leftMargin: Theme.u(7)
-            height: parent.height
-            text: root.modelName
-            font: Theme.labelStrong
-            color: Theme.accentText
-        }
-        SiblingNavigator {
-            anchors.right: parent.right
-            height: parent.height
-            messageId: root.messageId
-            siblingIndex: root.siblingIndex
-            siblingCount: root.siblingCount
-        }
-    }
-    Repeater {
-        model: root.blocks
-        delegate: AnswerBlock {
-            width: root.width
-            live: root.live
-        }
-    }
-    ErrorCard {
-        width: parent.width
-        visible: root.errorTitle.length > 0
-        tone: root.messageState === MessageListModel.Interrupted ? Chip.Warning : Chip.Bad
-        iconName: root.messageState === MessageListModel.Interrupted ? "pause" : "error"
-        title: root.errorTitle
-        text: root.errorText
-        UiButton {
-            visible: root.last && App.chat.canContinue
-            compact: true
-            text: qsTr("Continue")
-            iconName: "play"
-            onClicked: App.chat.continueAnswer()
-        }
-        UiButton {
-            visible: root.last && App.chat.canRetry
-            compact: true
-            kind: UiButton.Quiet
-            text: qsTr("Try again")
-            iconName: "retry"
-            onClicked: App.chat.tryAgain()
-        }
-    }
-    Item {
-        width: parent.width
-        height: Theme.u(28)
-        visible: !root.live && root.messageState !== MessageListModel.Reading && root.messageState !== MessageListModel.Queued
-        Row {
-            spacing: Theme.u(2)
-            opacity: root.toolsShown ? 1 : 0
-            IconButton {
-                name: qsTr("Copy answer")
-                iconName: "copy"
-                onClicked: App.copy(App.chat.textOf(root.messageId))
+    Column {
+        width: root.width
+        spacing: Theme.u(11)
+
+        Item {
+            width: parent.width
+            height: Theme.u(22)
+            Rectangle {
+                id: mark
+                anchors.verticalCenter: parent.verticalCenter
+                width: Theme.u(8)
+                height: width
+                radius: Theme.radiusCell
+                color: Theme.accent
             }
-            IconButton {
-                visible: root.last
-                enabled: App.chat.canRetry
-                name: qsTr("Try again")
+            UiText {
+                anchors.left: mark.right
+                anchors.leftMargin: Theme.u(7)
+                height: parent.height
+                text: root.modelName
+                font: Theme.labelStrong
+                color: Theme.accentText
+            }
+            SiblingNavigator {
+                anchors.right: parent.right
+                height: parent.height
+                messageId: root.messageId
+                siblingIndex: root.siblingIndex
+                siblingCount: root.siblingCount
+            }
+        }
+        Repeater {
+            model: root.blocks
+            delegate: AnswerBlocks {}
+        }
+        ErrorCard {
+            width: parent.width
+            visible: root.errorTitle.length > 0
+            tone: root.messageState === MessageListModel.Interrupted ? Chip.Warning : Chip.Bad
+            iconName: root.messageState === MessageListModel.Interrupted ? "pause" : "error"
+            title: root.errorTitle
+            text: root.errorText
+            UiButton {
+                visible: root.last && App.chat.canContinue
+                compact: true
+                text: qsTr("Continue")
+                iconName: "play"
+                onClicked: App.chat.continueAnswer()
+            }
+            UiButton {
+                visible: root.last && App.chat.canRetry
+                compact: true
+                kind: UiButton.Quiet
+                text: qsTr("Try again")
                 iconName: "retry"
                 onClicked: App.chat.tryAgain()
             }
         }
-        UiText {
-            anchors.right: parent.right
-            height: parent.height
-            visible: root.toolsShown
-            text: root.statistics
-            font: Theme.codeSmall
-            color: Theme.text3
+        Item {
+            width: parent.width
+            height: Theme.u(28)
+            visible: !root.running
+            Row {
+                spacing: Theme.u(2)
+                opacity: root.toolsShown ? 1 : 0
+                IconButton {
+                    name: qsTr("Copy answer")
+                    iconName: "copy"
+                    onClicked: App.copy(App.chat.textOf(root.messageId))
+                }
+                IconButton {
+                    visible: root.last
+                    enabled: App.chat.canRetry
+                    name: qsTr("Try again")
+                    iconName: "retry"
+                    onClicked: App.chat.tryAgain()
+                }
+            }
+            UiText {
+                anchors.right: parent.right
+                height: parent.height
+                visible: root.toolsShown
+                text: root.statistics
+                font: Theme.codeSmall
+                color: Theme.text3
+            }
         }
     }
 }

@@ -9,11 +9,13 @@ Rectangle {
     id: root
 
     required property string language
-    required property string code
+    required property string plainText // the exact code
     required property bool closed // false while the model is still writing it
+    property string title: root.language.length > 0 ? root.language : qsTr("Text")
     property bool wrapped: false
     property bool copied: false
 
+    width: parent ? parent.width : 0
     implicitHeight: head.height + scroll.height + Theme.hairline
     radius: Theme.radius
     color: Theme.sunken
@@ -27,7 +29,7 @@ Rectangle {
         UiText {
             x: Theme.u(13)
             height: parent.height
-            text: root.language.length > 0 ? root.language : qsTr("Text")
+            text: root.title
             font: Theme.label
             color: Theme.text2
         }
@@ -48,7 +50,7 @@ Rectangle {
                 enabled: root.closed // half a block is not worth pasting anywhere
                 reason: qsTr("The block is not finished yet")
                 onClicked: {
-                    App.copy(root.code);
+                    App.copy(root.plainText);
                     root.copied = true;
                     rest.restart();
                 }
@@ -82,7 +84,7 @@ Rectangle {
             id: words
             width: root.wrapped ? scroll.width : Math.max(scroll.width, implicitWidth)
             padding: Theme.u(13)
-            text: root.code
+            text: root.plainText
             textFormat: TextEdit.PlainText // model text is never interpreted as markup
             font: Theme.code
             color: Theme.text

@@ -52,7 +52,7 @@ FocusScope {
         Keys.onEscapePressed: clear()
         Keys.onDownPressed: view.forceActiveFocus(Qt.TabFocusReason)
     }
-    ListView {
+    ConversationView {
         id: view
         anchors { left: parent.left; right: parent.right; top: search.bottom; bottom: parent.bottom }
         anchors { topMargin: Theme.gapSmall; bottomMargin: Theme.gapSmall }
@@ -62,21 +62,9 @@ FocusScope {
         keyNavigationEnabled: true
         boundsBehavior: Flickable.StopAtBounds
         section.property: "group"
-        section.delegate: UiText {
-            required property string section
-            leftPadding: Theme.gapLarge
-            topPadding: Theme.gapSmall
-            height: Theme.u(30)
-            width: view.width
-            text: section
-            font: Theme.captionStrong
-            color: Theme.text3
-        }
-        delegate: ConversationRow {
-            width: view.width
-            focused: view.activeFocus && ListView.isCurrentItem
-            onChosen: root.conversationOpened()
-        }
+        section.delegate: ConversationGroup {}
+        delegate: ConversationRow {}
+        onConversationOpened: root.conversationOpened()
         T.ScrollBar.vertical: UiScrollBar {}
         Accessible.role: Accessible.List
         Accessible.name: qsTr("Conversations")

@@ -13,10 +13,10 @@ T.ItemDelegate {
     required property int conversationState
     required property string stateText
     required property bool current
-    property bool focused: false
     property bool renaming: false
 
-    signal chosen
+    readonly property ConversationView view: ListView.view as ConversationView
+    readonly property bool focused: ListView.isCurrentItem && root.view !== null && root.view.activeFocus
 
     readonly property string stateIcon: root.conversationState === ConversationListModel.Answering ? "activity"
         : root.conversationState === ConversationListModel.Queued ? "queue"
@@ -26,9 +26,15 @@ T.ItemDelegate {
 
     function activate(): void {
         App.chat.open(root.conversationId);
-        root.chosen();
+        root.view.conversationOpened();
+    }
+    function rename(title: string): void {
+        root.renaming = false;
+        if (title.trim().length > 0 && title !== root.title)
+            App.chat.rename(root.conversationId, title.trim());
     }
 
+    width: root.view !== null ? root.view.width : 0
     implicitHeight: Theme.u(50)
     Accessible.role: Accessible.ListItem
     Accessible.name: qsTr("%1, %2").arg(root.title).arg(root.stateText)
@@ -44,62 +50,16 @@ T.ItemDelegate {
         event.accepted = true;
     }
 
-    contentItem: Item {
-        UiText {
-            id: name
-            anchors { left: parent.left; right: more.left; top: parent.top }
-            anchors { leftMargin: Theme.u(18); topMargin: Theme.u(7) }
-            visible: !root.renaming
-            text: root.title
-            font: root.conversationState === ConversationListModel.Unread || root.current ? Theme.face(13, Font.DemiBold)
-                : Theme.face(13, Font.Normal)
-        }
-        UiTextField {
-            anchors { left: parent.left; right: parent.right; verticalCenter: parent.verticalCenter }
-            anchors { leftMargin: Theme.u(12); rightMargin: Theme.u(12) }
-            visible: root.renaming
-            placeholderText: qsTr("Title")
-            onVisibleChanged: {
-                if (visible) {
-                    text = root.title;
-                    forceActiveFocus(Qt.OtherFocusReason);
-                    selectAll();
-                }
-            }
-            onAccepted: {
-                if (text.trim().length > 0)
-                    App.chat.rename(root.conversationId, text.trim());
-                root.renaming = false;
-            }
-            onActiveFocusChanged: if (!activeFocus) root.renaming = false
-            Keys.onEscapePressed: root.renaming = false
-        }
-        Icon {
-            id: mark
-            anchors { left: name.left; verticalCenter: line.verticalCenter }
-            visible: root.stateIcon.length > 0 && !root.renaming
-            name: root.stateIcon
-            size: Theme.u(13)
-            color: root.stateInk
-        }
-        UiText {
-            id: line
-            anchors { left: mark.visible ? mark.right : name.left; right: more.left; top: name.bottom }
-            anchors { leftMargin: mark.visible ? Theme.u(5) : 0; topMargin: Theme.u(3) }
-            visible: !root.renaming
-            text: root.stateText
-            font: Theme.face(12, Font.Normal)
-            color: root.stateInk
-        }
-        IconButton {
-            id: more
-            anchors { right: parent.right; rightMargin: Theme.gap; verticalCenter: parent.verticalCenter }
-            width: root.hovered || root.focused || menu.visible ? implicitWidth : 0
-            visible: width > 0 && !root.renaming
-            name: qsTr("More about “%1”").arg(root.title)
-            iconName: "more"
-            onClicked: menu.popup()
-        }
+    contentItem: ConversationTitle {
+        title: root.title
+        stateText: root.stateText
+        iconName: root.stateIcon
+        ink: root.stateInk
+        strong: root.current || root.conversationState === ConversationListModel.Unread
+        menuShown: root.hovered || root.focused || menu.visible
+        renaming: root.renaming
+        onRenamed: title => root.rename(title)
+        onMenuRequested: menu.popup()
     }
     background: Rectangle {
         anchors.fill: parent

@@ -8,26 +8,16 @@ T.AbstractButton {
     id: root
 
     text: qsTr("New text below")
-    implicitWidth: row.implicitWidth + Theme.u(28)
+    implicitWidth: implicitContentWidth + Theme.u(28)
     implicitHeight: Theme.u(32)
     focusPolicy: Qt.StrongFocus
     Accessible.name: root.text
 
-    contentItem: Item {
-        Row {
-            id: row
-            anchors.centerIn: parent
-            spacing: Theme.u(6)
-            Icon {
-                anchors.verticalCenter: parent.verticalCenter
-                name: "arrow-down"
-                size: Theme.iconSmall
-            }
-            UiText {
-                text: root.text
-                font: Theme.face(12.5, Font.Medium)
-            }
-        }
+    contentItem: ButtonLine {
+        text: root.text
+        ink: Theme.text
+        iconName: "arrow-down"
+        compact: true
     }
     background: FloatingSurface {
         radius: height / 2

@@ -2,11 +2,13 @@ import QtQuick
 
 import Waste.Ui
 
+// What is quoted: quieter, behind a bar.
 Item {
     id: root
 
-    required property string content
+    required property string html
 
+    width: parent ? parent.width : 0
     implicitHeight: words.implicitHeight
 
     Rectangle {
@@ -19,7 +21,7 @@ Item {
         id: words
         x: Theme.gapLarge
         width: root.width - x
-        content: root.content
+        content: root.html
         name: qsTr("Quotation")
         color: Theme.text2
     }

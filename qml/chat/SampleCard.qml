@@ -1,23 +1,27 @@
 import QtQuick
 import QtQuick.Templates as T
 
+import Waste.App
 import Waste.Ui
 
 // A question to begin with; a click asks it.
 T.AbstractButton {
     id: root
 
-    implicitHeight: Math.max(Theme.u(64), words.implicitHeight + Theme.u(28))
+    required property string modelData
+    readonly property Grid grid: root.parent as Grid
+
+    text: root.modelData
+    width: root.grid !== null ? (root.grid.width - (root.grid.columns - 1) * root.grid.spacing) / root.grid.columns : implicitWidth
+    implicitHeight: Math.max(Theme.u(64), implicitContentHeight + topPadding + bottomPadding)
+    padding: Theme.u(14)
+    enabled: App.chat.modelReady
+    onClicked: App.chat.ask(root.modelData)
     focusPolicy: Qt.StrongFocus
     hoverEnabled: true
     Accessible.name: qsTr("Ask: %1").arg(root.text)
 
     contentItem: UiText {
-        id: words
-        leftPadding: Theme.u(14)
-        rightPadding: Theme.u(14)
-        topPadding: Theme.u(14)
-        bottomPadding: Theme.u(14)
         text: root.text
         font: Theme.face(14, Font.Normal)
         color: root.enabled ? Theme.text : Theme.text3

@@ -30,7 +30,8 @@ Flickable {
                 width: Theme.u(52)
                 height: width
                 source: "qrc:/icons/app-icon.svg"
-                sourceSize: Qt.size(width, height)
+                sourceSize.width: width
+                sourceSize.height: height
                 Accessible.ignored: true
             }
             Item {
@@ -69,13 +70,7 @@ Flickable {
                 columns: width >= Theme.u(600) ? 3 : 1
                 Repeater {
                     model: App.chat.samples
-                    delegate: SampleCard {
-                        required property string modelData
-                        width: (samples.width - (samples.columns - 1) * samples.spacing) / samples.columns
-                        text: modelData
-                        enabled: App.chat.modelReady
-                        onClicked: App.chat.ask(modelData)
-                    }
+                    delegate: SampleCard {}
                 }
             }
         }

@@ -61,12 +61,13 @@ Item {
         size: Theme.u(17)
         color: root.ink
     }
-    Row {
+    FigureRow {
         id: words
         anchors.left: mark.right
         anchors.leftMargin: Theme.u(9)
         height: parent.height
         spacing: Theme.u(14)
+        countMax: root.width > Theme.u(520) ? 4 : root.width > Theme.u(400) ? 2 : 1
         UiText {
             height: parent.height
             text: App.status.label
@@ -74,25 +75,8 @@ Item {
             color: root.warn ? root.ink : Theme.text
         }
         Repeater {
-            model: App.status.figures.length
-            delegate: Row {
-                id: figure
-                required property int index
-                visible: index < (root.width > Theme.u(520) ? 4 : root.width > Theme.u(400) ? 2 : 1)
-                height: words.height
-                spacing: Theme.u(5)
-                UiText {
-                    height: parent.height
-                    text: App.status.figures[figure.index].value
-                    font: Theme.figure
-                }
-                UiText {
-                    height: parent.height
-                    text: App.status.figures[figure.index].unit
-                    font: Theme.label
-                    color: Theme.text2
-                }
-            }
+            model: App.status.figures.length // not the list: its items stay while their values change
+            delegate: Figure {}
         }
     }
     UiText {

@@ -2,7 +2,7 @@ import QtQuick
 
 import Waste.Ui
 
-// A table: strong rule under its header, hairlines between rows. Columns share the width by their content.
+// A table: strong rule under its header, hairlines between rows, edges flush with the text.
 Item {
     id: root
 
@@ -12,22 +12,25 @@ Item {
 
     readonly property int rowCount: root.columnCount > 0 ? Math.floor(root.cells.length / root.columnCount) : 0
 
-    implicitHeight: rows.implicitHeight
+    width: parent ? parent.width : 0
+    implicitHeight: grid.implicitHeight + Theme.hairline
     Accessible.role: Accessible.Table
     Accessible.name: qsTr("Table, rows: %1").arg(Math.max(0, root.rowCount - 1))
 
-    Column {
-        id: rows
+    TableGrid {
+        id: grid
         width: root.width
+        columns: Math.max(1, root.columnCount)
+        alignments: root.alignments
         Repeater {
-            model: root.rowCount
-            delegate: TableRow {
-                required property int index
-                width: rows.width
-                header: index === 0
-                cells: root.cells.slice(index * root.columnCount, (index + 1) * root.columnCount)
-                alignments: root.alignments
-            }
+            model: root.cells
+            delegate: TableCell {}
         }
+    }
+    Rectangle {
+        anchors.bottom: parent.bottom
+        width: parent.width
+        height: Theme.hairline
+        color: Theme.highContrast ? Theme.lineStrong : Theme.line
     }
 }

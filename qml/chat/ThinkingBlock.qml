@@ -7,12 +7,13 @@ import Waste.Ui
 Rectangle {
     id: root
 
-    required property string text
+    required property string plainText
     required property string tail // the last words
     required property int tokenCount
     required property int seconds
-    required property bool live
+    required property bool closed // false while the model is still thinking
 
+    readonly property bool live: !root.closed
     readonly property bool open: App.settings.thinkingOpen
     readonly property string title: root.live ? qsTr("Thinking") : qsTr("Thought")
     readonly property string duration: qsTr("%1:%2").arg(Math.floor(root.seconds / 60)).arg(String(root.seconds % 60).padStart(2, "0"))
@@ -23,6 +24,7 @@ Rectangle {
         App.settings.thinkingOpen = !root.open;
     }
 
+    width: parent ? parent.width : 0
     implicitHeight: root.open ? head.height + body.implicitHeight + Theme.u(18) : head.height
     radius: Theme.radius
     color: "transparent"
@@ -109,7 +111,7 @@ Rectangle {
         anchors.rightMargin: Theme.u(18)
         y: head.height
         visible: root.open
-        text: root.text
+        text: root.plainText
         color: Theme.text2
         wrapMode: Text.Wrap
         lineHeight: 1.3

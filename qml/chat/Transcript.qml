@@ -9,7 +9,6 @@ import Waste.Ui
 FocusScope {
     id: root
 
-    readonly property real columnWidth: Math.min(Theme.measure, root.width - 2 * Theme.gapLarge)
     property bool following: true
 
     function copyLastAnswer(): void {
@@ -49,20 +48,16 @@ FocusScope {
         footer: Item {
             implicitHeight: Theme.u(20)
         }
-        delegate: MessageRow {
-            x: (view.width - width) / 2
-            width: root.columnWidth
-            focused: view.activeFocus && ListView.isCurrentItem
-        }
+        delegate: MessageDelegates {}
         T.ScrollBar.vertical: UiScrollBar {
             onPressedChanged: root.following = !pressed && root.distanceToEnd() < Theme.readingLine
         }
         onCountChanged: {
             root.following = true;
-            Qt.callLater(root.keepFollowing);
+            settle.start();
         }
-        onContentHeightChanged: Qt.callLater(root.keepFollowing)
-        onHeightChanged: Qt.callLater(root.keepFollowing)
+        onContentHeightChanged: settle.start()
+        onHeightChanged: settle.start()
         onMovementStarted: root.following = false
         onMovementEnded: root.following = root.distanceToEnd() < Theme.readingLine
         Keys.onPressed: event => {
@@ -82,6 +77,12 @@ FocusScope {
         Accessible.name: qsTr("Messages")
     }
 
+    // Once for all changes of one turn of the event loop, when the rows have their heights.
+    Timer {
+        id: settle
+        interval: 0
+        onTriggered: root.keepFollowing()
+    }
     JumpPill {
         anchors { horizontalCenter: parent.horizontalCenter; bottom: parent.bottom; bottomMargin: Theme.gap }
         visible: !root.following && root.distanceToEnd() > 2 * Theme.readingLine

@@ -17,13 +17,14 @@ Rectangle {
     border.color: Theme.lineStrong
     Accessible.role: Accessible.ProgressBar
 
-    Row { // the end is not known: dots, no fill
+    Row {
+        // The end is not known: dots, no fill.
         visible: root.part < 0
         anchors.centerIn: parent
         spacing: Theme.u(8)
         Repeater {
             model: root.part < 0 ? Math.max(0, Math.floor((root.width - 8) / (Theme.u(8) + Theme.u(4)))) : 0
-            Rectangle { width: Theme.u(4); height: width; radius: width / 2; color: root.ink; }
+            delegate: MeterDot {}
         }
     }
     Rectangle {

@@ -7,16 +7,29 @@ import Waste.Ui
 T.AbstractButton {
     id: root
 
-    property bool chosen: false
+    required property int index
+    required property string modelData
 
-    implicitWidth: Math.ceil(words.implicitWidth) + Theme.u(24)
+    readonly property SegmentedRow row: root.parent as SegmentedRow
+    readonly property bool chosen: root.row !== null && root.index === root.row.current
+
+    function choose(index: int): void {
+        if (root.row !== null && index >= 0 && index < root.row.count)
+            root.row.chosen(index);
+    }
+
+    text: root.modelData
+    height: root.row !== null ? root.row.height : implicitHeight
+    implicitWidth: Math.ceil(implicitContentWidth) + Theme.u(24)
     focusPolicy: Qt.StrongFocus
+    onClicked: root.choose(root.index)
+    Keys.onLeftPressed: root.choose(root.row.current - 1)
+    Keys.onRightPressed: root.choose(root.row.current + 1)
     Accessible.role: Accessible.RadioButton
     Accessible.name: root.text
     Accessible.checked: root.chosen
 
     contentItem: UiText {
-        id: words
         text: root.text
         font: Theme.face(12.5, root.chosen ? Font.DemiBold : Font.Normal)
         color: root.chosen ? Theme.accentText : Theme.text2

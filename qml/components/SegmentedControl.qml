@@ -1,5 +1,4 @@
 import QtQuick
-import QtQuick.Templates as T
 
 import Waste.Ui
 
@@ -24,22 +23,17 @@ FocusScope {
         border.width: Theme.hairline
         border.color: Theme.lineStrong
     }
-    Row {
+    SegmentedRow {
         id: row
         x: Theme.u(2)
         y: Theme.u(2)
+        height: root.height - Theme.u(4)
+        current: root.current
+        count: root.choices.length
+        onChosen: index => root.chosen(index)
         Repeater {
             model: root.choices
-            delegate: SegmentedChoice {
-                required property int index
-                required property string modelData
-                text: modelData
-                height: root.height - Theme.u(4)
-                chosen: index === root.current
-                onClicked: root.chosen(index)
-                Keys.onLeftPressed: root.chosen(Math.max(0, root.current - 1))
-                Keys.onRightPressed: root.chosen(Math.min(root.choices.length - 1, root.current + 1))
-            }
+            delegate: SegmentedChoice {}
         }
     }
 }

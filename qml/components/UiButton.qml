@@ -32,7 +32,6 @@ T.Button {
     implicitWidth: Math.ceil(implicitContentWidth) + leftPadding + rightPadding
     leftPadding: compact ? Theme.u(9) : Theme.u(13)
     rightPadding: leftPadding
-    spacing: Theme.u(7)
     focusPolicy: Qt.StrongFocus
     hoverEnabled: true
     Accessible.name: text
@@ -45,44 +44,14 @@ T.Button {
         id: hover
     }
 
-    contentItem: Item {
-        implicitWidth: line.implicitWidth
-        implicitHeight: line.implicitHeight
-        Row {
-            id: line
-            anchors.centerIn: parent
-            spacing: root.spacing
-            Icon {
-                anchors.verticalCenter: parent.verticalCenter
-                visible: root.iconName.length > 0
-                name: root.iconName
-                size: root.compact ? Theme.iconSmall : Theme.u(16)
-                color: root.ink
-            }
-            UiText {
-                anchors.verticalCenter: parent.verticalCenter
-                visible: root.text.length > 0
-                text: root.text
-                color: root.ink
-                font: root.compact ? Theme.face(12.5, Font.Medium) : Theme.face(13.5, Font.Medium)
-            }
-            UiText {
-                anchors.verticalCenter: parent.verticalCenter
-                visible: root.note.length > 0
-                text: root.note
-                color: root.ink
-                font: Theme.caption
-            }
-            Icon {
-                anchors.verticalCenter: parent.verticalCenter
-                visible: root.iconAfter.length > 0
-                name: root.iconAfter
-                size: Theme.iconSmall
-                color: root.ink
-            }
-        }
+    contentItem: ButtonLine {
+        text: root.text
+        note: root.note
+        ink: root.ink
+        iconName: root.iconName
+        iconAfter: root.iconAfter
+        compact: root.compact
     }
-
     background: Rectangle {
         radius: Theme.radius
         color: root.fill

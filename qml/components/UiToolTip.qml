@@ -8,8 +8,8 @@ T.ToolTip {
 
     x: parent ? Math.round((parent.width - width) / 2) : 0
     y: -height - Theme.gapTiny
-    implicitWidth: Math.min(Theme.u(320), words.implicitWidth + leftPadding + rightPadding)
-    implicitHeight: words.implicitHeight + topPadding + bottomPadding
+    implicitWidth: Math.min(Theme.u(320), implicitContentWidth + leftPadding + rightPadding)
+    implicitHeight: implicitContentHeight + topPadding + bottomPadding
     margins: Theme.gapSmall
     leftPadding: Theme.gapSmall
     rightPadding: Theme.gapSmall
@@ -19,7 +19,6 @@ T.ToolTip {
     closePolicy: T.Popup.CloseOnEscape | T.Popup.CloseOnPressOutsideParent | T.Popup.CloseOnReleaseOutsideParent
 
     contentItem: UiText {
-        id: words
         text: root.text
         font: Theme.caption
         color: Theme.page

@@ -1,0 +1,6 @@
+import QtQuick
+
+// The list view of conversations; a row tells it, its view, that its conversation was opened.
+ListView {
+    signal conversationOpened
+}
