@@ -1,15 +1,23 @@
 #include "experts/expert_cache.h"
 
+#include "experts/thread_readers.h"
 #include "memory/memory_plan.h"
-#include "platform/threads.h"
 
 #include <algorithm>
 #include <cassert>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace waste {
+namespace {
+
+std::uint32_t windowOf(const ExpertCache::Options& options)
+{
+    const std::uint32_t oneToken = std::min(options.expertsPerToken, options.slotCount / 2);
+    return std::min(ExpertCache::kWindowMax, std::max(options.slotCount / 4, oneToken));
+}
+
+} // namespace
 
 Result<std::unique_ptr<ExpertCache>> ExpertCache::create(
     std::unique_ptr<const RecordStore> store, const Options& options)
@@ -20,95 +28,147 @@ Result<std::unique_ptr<ExpertCache>> ExpertCache::create(
     WASTE_TRY(
         Arena slab, Arena::create(effective.slotCount * slotBytes(store->grid().recordBytes), "the expert cache"));
     std::unique_ptr<ExpertCache> cache(new ExpertCache(std::move(store), effective, std::move(slab)));
-    cache->startReaders(effective.readerCount);
+    ReadQueue& queue = *cache;
+    auto readers = std::make_unique<ThreadReaders>(queue, *cache->m_store, effective.readerCount);
+    cache->m_hasReaders = readers->count() > 0;
+    cache->m_reader = std::move(readers);
     return cache;
 }
 
 ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options& options, Arena slab)
     : m_store(std::move(store))
     , m_grid(m_store->grid())
-    , m_policy(options.policy)
-    , m_halfAge(std::uint64_t{m_grid.layerCount} * options.expertsPerToken)
-    , m_window(std::min(kWindowMax, options.slotCount / 4))
+    , m_window(windowOf(options))
     , m_slab(std::move(slab))
     , m_bytes(m_slab.take<std::byte>(m_slab.capacityBytes(), kSlotAlignment))
-    , m_slots(options.slotCount)
-    , m_records(std::size_t{m_grid.layerCount} * m_grid.expertCount)
+    , m_slots(m_grid, options.slotCount, options.policy, std::uint64_t{m_grid.layerCount} * options.expertsPerToken)
+    , m_left(m_grid.expertCount)
+    , m_loadingSince(options.slotCount)
 {
-    m_announced.reserve(m_grid.expertCount);
-    m_freeSlots.reserve(options.slotCount);
-    for (std::uint32_t slot = options.slotCount; slot > 0; --slot)
-        m_freeSlots.push_back(slot - 1);
+    for (std::vector<std::uint32_t>* list : {&m_announced, &m_missing, &m_arrived, &m_guesses})
+        list->reserve(m_grid.expertCount);
 }
 
 ExpertCache::~ExpertCache()
 {
     {
         const std::lock_guard lock(m_mutex);
-        m_stopping = true;
+        forgetAnnouncement();
+        settleGuesses();
     }
-    m_queued.notify_all();
-    for (std::thread& reader : m_readers)
-        reader.join();
-    assert(std::all_of(m_slots.begin(), m_slots.end(), [](const Slot& slot) { return slot.pinCount == 0; }));
+    m_reader.reset();
+    assert(std::all_of(m_slots.slots().begin(), m_slots.slots().end(),
+        [](const SlotTable::Slot& slot) { return slot.pinCount == 0; }));
 }
 
 void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> experts)
 {
     assert(experts.size() <= m_grid.expertCount);
-    const std::lock_guard lock(m_mutex);
-    forgetAnnouncement();
-    for (const std::uint16_t expert : experts)
-        m_announced.push_back(recordOf({layer, expert}));
-    m_announcedAt = m_clock;
-    moveWindow();
-}
-
-Result<ExpertSource::Pin> ExpertCache::acquire(ExpertKey key)
-{
-    const std::uint32_t record = recordOf(key);
-    std::uint32_t slotIndex = kNone;
     {
-        Lock lock(m_mutex);
-        WASTE_TRY(slotIndex, makeResident(record, lock));
-        Slot& slot = m_slots[slotIndex];
-        CacheCounters::add(slot.counted ? m_counters.hits : m_counters.misses, 1);
-        slot.counted = true;
-        ++slot.pinCount;
-        setWanted(slot, false);
-        RecordHistory& history = m_records[record].history;
-        history.lastUse = ++m_clock;
-        ++history.uses;
+        const std::lock_guard lock(m_mutex);
+        forgetAnnouncement();
+        m_layerBegin = m_slots.recordOf({layer, 0});
+        // What is there is claimed before anything is evicted for what is not.
+        for (const std::uint16_t expert : experts) {
+            const std::uint32_t record = m_slots.recordOf({layer, expert});
+            m_announced.push_back(record);
+            m_left[expert] = 1;
+            m_slots.use(record);
+            const std::uint32_t slot = m_slots.slotOf(record);
+            if (slot == kNone) {
+                m_missing.push_back(record);
+                continue;
+            }
+            m_slots[slot].claim = Claim::Announced;
+            if (std::exchange(m_slots[slot].readByGuess, false))
+                CacheCounters::add(m_counters.guessesUseful, 1);
+            if (m_slots[slot].state == State::Resident)
+                m_arrived.push_back(record);
+        }
+        m_leftCount = experts.size();
+        settleGuesses();
         moveWindow();
     }
-    const std::span<const std::byte> bytes = bytesOf(slotIndex);
-    return Pin(this, slotIndex, m_store->view(key, bytes));
+    wakeReaders();
 }
 
 Result<ExpertSource::Arrival> ExpertCache::acquireNext()
 {
-    assert(m_nextAnnounced < m_announced.size());
-    const ExpertKey key = keyOf(m_announced[m_nextAnnounced]);
-    WASTE_TRY(Pin pin, acquire(key));
-    ++m_nextAnnounced;
-    return Arrival{key.expert, std::move(pin)};
+    Arrival arrival;
+    {
+        Lock lock(m_mutex);
+        assert(m_leftCount > 0);
+        std::uint32_t record = nextArrived();
+        while (record == kNone && isAnyOnItsWay()) {
+            waitForReads(lock);
+            record = nextArrived();
+        }
+        // Nobody reads what is left: there are no readers, no slot was free for it, or its read failed.
+        if (record == kNone) {
+            record = firstLeft();
+            WASTE_TRY_STATUS(makeResident(record, lock));
+        }
+        arrival = {m_slots.keyOf(record).expert, handOut(record)};
+    }
+    wakeReaders();
+    return arrival;
 }
 
 Result<std::optional<ExpertSource::Arrival>> ExpertCache::tryAcquireNext()
 {
+    std::optional<Arrival> arrival;
     {
         const std::lock_guard lock(m_mutex);
-        if (m_nextAnnounced == m_announced.size())
-            return std::optional<Arrival>();
-        const std::uint32_t slot = m_records[m_announced[m_nextAnnounced]].slot;
-        if (slot == kNone || m_slots[slot].state != SlotState::Resident)
-            return std::optional<Arrival>();
+        const std::uint32_t record = nextArrived();
+        if (record == kNone)
+            return arrival;
+        arrival = Arrival{m_slots.keyOf(record).expert, handOut(record)};
     }
-    WASTE_TRY(Arrival arrival, acquireNext());
-    return std::optional<Arrival>(std::move(arrival));
+    wakeReaders();
+    return arrival;
 }
 
-void ExpertCache::prefetch(std::uint16_t, std::span<const std::uint16_t>) { }
+void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        settleGuesses();
+        for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), m_window))) {
+            const std::uint32_t record = m_slots.recordOf({layer, expert});
+            m_guesses.push_back(record);
+            const std::uint32_t slot = m_slots.slotOf(record);
+            if (slot != kNone && m_slots[slot].claim == Claim::None)
+                m_slots[slot].claim = Claim::Guess; // it stays, which costs nothing
+        }
+        m_workAdded.store(true, std::memory_order_relaxed);
+    }
+    wakeReaders();
+}
+
+Result<ExpertSource::Pin> ExpertCache::acquire(ExpertKey key)
+{
+    Pin pin;
+    {
+        Lock lock(m_mutex);
+        const std::uint32_t record = m_slots.recordOf(key);
+        WASTE_TRY_STATUS(makeResident(record, lock));
+        if (!isLeft(record))
+            m_slots.use(record);
+        pin = handOut(record);
+    }
+    wakeReaders();
+    return pin;
+}
+
+void ExpertCache::waitUntilIdle()
+{
+    const auto isIdle = [&] {
+        const bool isAnyQueued = m_hasReaders && (nextQueued() != kNone || m_guessEnd < m_guesses.size());
+        return m_loadingCount == 0 && !isAnyQueued;
+    };
+    Lock lock(m_mutex);
+    m_loaded.wait(lock, isIdle);
+}
 
 CacheStatistics ExpertCache::statistics() const
 {
@@ -119,30 +179,22 @@ CacheStatistics ExpertCache::statistics() const
         .readsFailed = CacheCounters::get(m_counters.readsFailed),
         .bytesRead = CacheCounters::get(m_counters.bytesRead),
         .evictions = CacheCounters::get(m_counters.evictions),
+        .guessesIssued = CacheCounters::get(m_counters.guessesIssued),
+        .guessesUseful = CacheCounters::get(m_counters.guessesUseful),
+        .guessesWasted = CacheCounters::get(m_counters.guessesWasted),
         .slotsUsed = static_cast<std::uint32_t>(CacheCounters::get(m_counters.slotsUsed)),
-        .slotCount = static_cast<std::uint32_t>(m_slots.size()),
+        .slotCount = static_cast<std::uint32_t>(m_loadingSince.size()),
         .readWait = std::chrono::nanoseconds(CacheCounters::get(m_counters.readWaitNs)),
         .diskBusy = std::chrono::nanoseconds(CacheCounters::get(m_counters.diskBusyNs)),
+        .latency = m_counters.latency.summary(),
     };
 }
 
 std::uint64_t ExpertCache::bookkeepingBytes(const RecordStore::Grid& grid, std::uint32_t slotCount)
 {
-    return std::uint64_t{grid.layerCount} * grid.expertCount * sizeof(Record) + grid.expertCount * sizeof(std::uint32_t)
-        + std::uint64_t{slotCount} * (sizeof(Slot) + sizeof(std::uint32_t));
-}
-
-std::uint32_t ExpertCache::recordOf(ExpertKey key) const
-{
-    assert(key.layer >= m_grid.firstLayer && key.layer - m_grid.firstLayer < m_grid.layerCount);
-    assert(key.expert < m_grid.expertCount);
-    return (std::uint32_t{key.layer} - m_grid.firstLayer) * m_grid.expertCount + key.expert;
-}
-
-ExpertKey ExpertCache::keyOf(std::uint32_t record) const
-{
-    return {static_cast<std::uint16_t>(m_grid.firstLayer + record / m_grid.expertCount),
-        static_cast<std::uint16_t>(record % m_grid.expertCount)};
+    constexpr std::uint64_t kListBytes = 4 * sizeof(std::uint32_t) + sizeof(std::uint8_t);
+    return SlotTable::bookkeepingBytes(grid, slotCount) + grid.expertCount * kListBytes
+        + std::uint64_t{slotCount} * sizeof(Clock::time_point);
 }
 
 std::span<std::byte> ExpertCache::bytesOf(std::uint32_t slot)
@@ -157,210 +209,287 @@ void ExpertCache::release(std::uint32_t slot)
     --m_slots[slot].pinCount;
 }
 
-void ExpertCache::startReaders(std::uint32_t count)
+// Called without the lock, so that whoever wakes up does not run into it.
+void ExpertCache::wakeReaders()
 {
-    m_readers.reserve(count);
-    try {
-        while (m_readers.size() < count)
-            m_readers.emplace_back(&ExpertCache::readAhead, this);
-    } catch (const std::system_error&) {
-        // A system out of threads: whatever no reader reads, the consumer does.
-    }
+    if (m_workAdded.exchange(false, std::memory_order_relaxed))
+        m_reader->wake();
 }
 
-void ExpertCache::readAhead()
+std::optional<ReadQueue::Job> ExpertCache::beginRead()
 {
-    nameCurrentThread("waste reader");
-    Lock lock(m_mutex);
-    while (true) {
-        std::uint32_t slot = kNone;
-        m_queued.wait(lock, [&] { return m_stopping || (slot = takeQueued()) != kNone; });
-        if (m_stopping)
-            return;
-        // A failure leaves the record absent: if it is really needed, acquire() reads again and reports.
-        (void)load(slot, lock);
-    }
+    const std::lock_guard lock(m_mutex);
+    std::uint32_t slot = nextQueued();
+    if (slot == kNone)
+        slot = nextGuess();
+    if (slot != kNone)
+        return startLoading(slot);
+    m_loaded.notify_all(); // for waitUntilIdle()
+    return std::nullopt;
 }
 
-// Returns the slot that holds the record. Reads it on this thread unless a reader is at it already.
-Result<std::uint32_t> ExpertCache::makeResident(std::uint32_t record, Lock& lock)
+void ExpertCache::endRead(const Job& job, Status status)
 {
-    const auto isResident = [&] {
-        const std::uint32_t slot = m_records[record].slot;
-        return slot != kNone && m_slots[slot].state == SlotState::Resident;
-    };
-    if (isResident())
-        return m_records[record].slot;
+    const std::lock_guard lock(m_mutex);
+    finishLoading(job.slot, status);
+    const std::uint32_t record = m_slots[job.slot].record;
+    if (status && m_slots[job.slot].claim == Claim::Announced && isLeft(record))
+        m_arrived.push_back(record);
+    // A failure leaves the record absent: if it is really needed, the consumer reads again and reports.
+}
 
-    const Clock::time_point started = Clock::now();
-    Status status;
-    while (status && !isResident()) {
-        std::uint32_t slot = m_records[record].slot;
+bool ExpertCache::hasUrgentRead() const
+{
+    const std::lock_guard lock(m_mutex);
+    for (std::size_t i = m_readEnd; i < m_windowEnd; ++i) {
+        const std::uint32_t slot = m_slots.slotOf(m_missing[i]);
+        if (slot != kNone && m_slots[slot].state == State::Queued)
+            return true;
+    }
+    return false;
+}
+
+bool ExpertCache::isGuess(const Job& job) const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_slots[job.slot].claim != Claim::Announced;
+}
+
+bool ExpertCache::isLeft(std::uint32_t record) const
+{
+    const std::uint32_t expert = record - m_layerBegin; // of another layer: out of range
+    return expert < m_grid.expertCount && m_left[expert] != 0;
+}
+
+std::uint32_t ExpertCache::nextArrived()
+{
+    while (m_arrivedEnd < m_arrived.size()) {
+        const std::uint32_t record = m_arrived[m_arrivedEnd++];
+        if (isLeft(record) && m_slots.isResident(record)) // else acquired by name, or evicted by such an access
+            return record;
+    }
+    return kNone;
+}
+
+// Whether waiting brings one of the announced records.
+bool ExpertCache::isAnyOnItsWay() const
+{
+    return std::any_of(m_announced.begin(), m_announced.end(), [this](std::uint32_t record) {
+        const std::uint32_t slot = m_slots.slotOf(record);
+        if (slot == kNone || !isLeft(record))
+            return false;
+        const State state = m_slots[slot].state;
+        return state == State::Loading || (state == State::Queued && m_hasReaders);
+    });
+}
+
+std::uint32_t ExpertCache::firstLeft() const
+{
+    const auto found =
+        std::find_if(m_announced.begin(), m_announced.end(), [this](std::uint32_t record) { return isLeft(record); });
+    assert(found != m_announced.end());
+    return *found;
+}
+
+// Pins a resident record, counts the access and lets the window move on.
+ExpertSource::Pin ExpertCache::handOut(std::uint32_t record)
+{
+    const std::uint32_t slotIndex = m_slots.slotOf(record);
+    SlotTable::Slot& slot = m_slots[slotIndex];
+    assert(slot.state == State::Resident);
+    CacheCounters::add(slot.counted ? m_counters.hits : m_counters.misses, 1);
+    slot.counted = true;
+    slot.claim = Claim::None;
+    ++slot.pinCount;
+    m_slots.setInWindow(slotIndex, false);
+    if (isLeft(record)) {
+        m_left[record - m_layerBegin] = 0;
+        --m_leftCount;
+    }
+    moveWindow();
+    return Pin(this, slotIndex, m_store->view(m_slots.keyOf(record), bytesOf(slotIndex)));
+}
+
+// Reads the record on this thread unless somebody else is at it already.
+Status ExpertCache::makeResident(std::uint32_t record, Lock& lock)
+{
+    while (!m_slots.isResident(record)) {
+        std::uint32_t slot = m_slots.slotOf(record);
         if (slot == kNone)
-            slot = takeSlot(record, Purpose::Demand);
-        if (slot != kNone && m_slots[slot].state == SlotState::Queued) {
-            status = load(slot, lock);
+            slot = takeSlot(record, SlotTable::Purpose::Demand);
+        if (slot != kNone && m_slots[slot].state == State::Queued) {
+            WASTE_TRY_STATUS(readHere(slot, lock));
         } else if (m_loadingCount > 0) {
-            m_loaded.wait(lock);
+            waitForReads(lock);
         } else {
-            const ExpertKey key = keyOf(record);
-            status = Error{ErrorCode::Internal, "internal",
+            const ExpertKey key = m_slots.keyOf(record);
+            return Error{ErrorCode::Internal, "internal",
                 "no slot is free for expert " + std::to_string(key.expert) + " of layer " + std::to_string(key.layer)
-                    + ": all " + std::to_string(m_slots.size()) + " are held"};
+                    + ": all " + std::to_string(m_slots.slots().size()) + " are held"};
         }
     }
-    const std::chrono::nanoseconds waited = Clock::now() - started;
-    CacheCounters::add(m_counters.readWaitNs, static_cast<std::uint64_t>(waited.count()));
-    if (!status)
-        return std::move(status.error());
-    return m_records[record].slot;
+    return {};
 }
 
-// Reads the record of a queued slot. Afterwards the slot is resident, or free if that failed.
-Status ExpertCache::load(std::uint32_t slot, Lock& lock)
+Status ExpertCache::readHere(std::uint32_t slot, Lock& lock)
 {
-    assert(m_slots[slot].state == SlotState::Queued);
-    m_slots[slot].state = SlotState::Loading;
-    const ExpertKey key = keyOf(m_slots[slot].record);
-    if (m_loadingCount++ == 0)
-        m_busySince = Clock::now();
-
+    const Job job = startLoading(slot);
+    const Clock::time_point started = Clock::now();
     lock.unlock();
-    Status status = m_store->read(key, bytesOf(slot));
+    Status status = m_store->read(job.key, job.target);
     lock.lock();
+    countWait(started);
+    finishLoading(slot, status);
+    return status;
+}
 
+void ExpertCache::waitForReads(Lock& lock)
+{
+    const Clock::time_point started = Clock::now();
+    m_loaded.wait(lock);
+    countWait(started);
+}
+
+void ExpertCache::countWait(Clock::time_point started)
+{
+    const std::chrono::nanoseconds waited = Clock::now() - started;
+    CacheCounters::add(m_counters.readWaitNs, static_cast<std::uint64_t>(waited.count()));
+}
+
+ReadQueue::Job ExpertCache::startLoading(std::uint32_t slot)
+{
+    assert(m_slots[slot].state == State::Queued);
+    m_slots[slot].state = State::Loading;
+    m_loadingSince[slot] = Clock::now();
+    if (m_loadingCount++ == 0)
+        m_busySince = m_loadingSince[slot];
+    return {m_slots.keyOf(m_slots[slot].record), slot, bytesOf(slot)};
+}
+
+// Afterwards the slot is resident, or free if the read failed.
+void ExpertCache::finishLoading(std::uint32_t slot, const Status& status)
+{
+    const Clock::time_point now = Clock::now();
     if (--m_loadingCount == 0) {
-        const std::chrono::nanoseconds busy = Clock::now() - m_busySince;
+        const std::chrono::nanoseconds busy = now - m_busySince;
         CacheCounters::add(m_counters.diskBusyNs, static_cast<std::uint64_t>(busy.count()));
     }
     CacheCounters::add(m_counters.readsIssued, 1);
     if (status) {
         CacheCounters::add(m_counters.bytesRead, m_grid.recordBytes);
-        m_slots[slot].state = SlotState::Resident;
+        m_counters.latency.add(now - m_loadingSince[slot]);
+        m_slots[slot].state = State::Resident;
     } else {
         CacheCounters::add(m_counters.readsFailed, 1);
         vacate(slot);
     }
     m_loaded.notify_all();
-    return status;
 }
 
-// Gives slots to the next announced records, as far as the window and the cache allow.
+// Gives slots to the next missing records, as far as the window and the cache allow.
 void ExpertCache::moveWindow()
 {
-    bool queued = false;
-    for (; m_windowEnd < m_announced.size() && m_wantedCount < m_window; ++m_windowEnd) {
-        const std::uint32_t record = m_announced[m_windowEnd];
-        if (m_records[record].history.lastUse > m_announcedAt)
+    for (; m_windowEnd < m_missing.size() && m_slots.windowCount() < m_window; ++m_windowEnd) {
+        const std::uint32_t record = m_missing[m_windowEnd];
+        if (!isLeft(record))
             continue; // acquired out of order
-        if (m_records[record].slot == kNone) {
-            if (takeSlot(record, Purpose::ReadAhead) == kNone)
-                break;
-            queued = true;
+        std::uint32_t slot = m_slots.slotOf(record);
+        if (slot == kNone) {
+            slot = takeSlot(record, SlotTable::Purpose::ReadAhead);
+            if (slot == kNone)
+                return;
+            m_slots.setInWindow(slot, true);
+            m_workAdded.store(true, std::memory_order_relaxed);
+        } else if (m_slots[slot].state == State::Resident) {
+            m_arrived.push_back(record);
         }
-        setWanted(m_slots[m_records[record].slot], true);
+        m_slots[slot].claim = Claim::Announced;
     }
-    if (queued)
-        m_queued.notify_all();
 }
 
 // What nobody asked for and no reader has begun is dropped; reads under way end on their own.
 void ExpertCache::forgetAnnouncement()
 {
-    for (std::size_t i = 0; i < m_windowEnd; ++i) {
-        const std::uint32_t slot = m_records[m_announced[i]].slot;
-        if (slot == kNone)
+    for (const std::uint32_t record : m_announced) {
+        if (!isLeft(record))
             continue;
-        if (m_slots[slot].state == SlotState::Queued)
+        m_left[record - m_layerBegin] = 0;
+        const std::uint32_t slot = m_slots.slotOf(record);
+        if (slot == kNone || m_slots[slot].claim != Claim::Announced)
+            continue;
+        m_slots[slot].claim = Claim::None;
+        m_slots.setInWindow(slot, false);
+        if (m_slots[slot].state == State::Queued)
             vacate(slot);
-        else
-            setWanted(m_slots[slot], false);
     }
-    assert(m_wantedCount == 0);
+    assert(m_slots.windowCount() == 0);
+    m_leftCount = 0;
     m_announced.clear();
-    m_nextAnnounced = 0;
+    m_missing.clear();
     m_windowEnd = 0;
     m_readEnd = 0;
+    m_arrived.clear();
+    m_arrivedEnd = 0;
 }
 
-std::uint32_t ExpertCache::takeQueued()
+// The announcement is known: guesses that it does not name are judged by their history like everybody else,
+// and those not begun are dropped.
+void ExpertCache::settleGuesses()
 {
-    while (m_readEnd < m_windowEnd) {
-        const std::uint32_t slot = m_records[m_announced[m_readEnd++]].slot;
-        if (slot != kNone && m_slots[slot].state == SlotState::Queued)
+    for (const std::uint32_t record : m_guesses) {
+        const std::uint32_t slot = m_slots.slotOf(record);
+        if (slot == kNone || m_slots[slot].claim != Claim::Guess)
+            continue;
+        m_slots[slot].claim = Claim::None;
+        if (std::exchange(m_slots[slot].readByGuess, false))
+            CacheCounters::add(m_counters.guessesWasted, 1);
+    }
+    m_guesses.clear();
+    m_guessEnd = 0;
+}
+
+std::uint32_t ExpertCache::nextQueued()
+{
+    for (; m_readEnd < m_windowEnd; ++m_readEnd) {
+        const std::uint32_t slot = m_slots.slotOf(m_missing[m_readEnd]);
+        if (slot != kNone && m_slots[slot].state == State::Queued)
             return slot;
     }
     return kNone;
 }
 
-// A queued slot for a record that has none; kNone if the purpose does not justify any eviction left.
-std::uint32_t ExpertCache::takeSlot(std::uint32_t record, Purpose purpose)
+// A guess gets its slot only now, so that one that is never read evicts nobody.
+std::uint32_t ExpertCache::nextGuess()
 {
-    if (m_freeSlots.empty()) {
-        const std::uint32_t victim = findVictim(purpose);
-        if (victim == kNone)
-            return kNone;
-        if (m_slots[victim].state == SlotState::Resident)
-            CacheCounters::add(m_counters.evictions, 1);
-        vacate(victim);
+    while (m_guessEnd < m_guesses.size()) {
+        const std::uint32_t record = m_guesses[m_guessEnd++];
+        if (m_slots.slotOf(record) != kNone)
+            continue;
+        const std::uint32_t slot = takeSlot(record, SlotTable::Purpose::ReadAhead);
+        if (slot == kNone)
+            continue;
+        m_slots[slot].claim = Claim::Guess;
+        m_slots[slot].counted = true;
+        m_slots[slot].readByGuess = true;
+        CacheCounters::add(m_counters.guessesIssued, 1);
+        return slot;
     }
-    const std::uint32_t slot = m_freeSlots.back();
-    m_freeSlots.pop_back();
-    CacheCounters::add(m_counters.slotsUsed, 1);
-    m_slots[slot].record = record;
-    m_slots[slot].state = SlotState::Queued;
-    m_records[record].slot = slot;
-    if (m_policy == CachePolicy::Lfru)
-        m_records[record].history.uses = 0;
-    return slot;
+    return kNone;
 }
 
-// The least valuable of a few slots drawn at random, which costs the same at any cache size. Only if all of
-// them are in use every slot is looked at.
-std::uint32_t ExpertCache::findVictim(Purpose purpose)
+std::uint32_t ExpertCache::takeSlot(std::uint32_t record, SlotTable::Purpose purpose)
 {
-    const auto slotCount = static_cast<std::uint32_t>(m_slots.size());
-    std::uint32_t victim = kNone;
-    const auto consider = [&](std::uint32_t slot, Purpose reach) {
-        if (isEvictable(slot, reach) && (victim == kNone || leavesBefore(slot, victim)))
-            victim = slot;
-    };
-    for (std::uint32_t sample = 0; sample < SlotSampler::kSampleCount; ++sample)
-        consider(m_sampler.next(slotCount), Purpose::ReadAhead);
-    for (std::uint32_t slot = 0; slot < slotCount && victim == kNone; ++slot)
-        consider(slot, Purpose::ReadAhead);
-    for (std::uint32_t slot = 0; slot < slotCount && victim == kNone && purpose == Purpose::Demand; ++slot)
-        consider(slot, Purpose::Demand);
-    return victim;
-}
-
-bool ExpertCache::isEvictable(std::uint32_t slot, Purpose purpose) const
-{
-    const Slot& candidate = m_slots[slot];
-    if (candidate.pinCount > 0 || candidate.state == SlotState::Loading)
-        return false;
-    return purpose == Purpose::Demand || !candidate.wanted;
-}
-
-bool ExpertCache::leavesBefore(std::uint32_t slot, std::uint32_t other) const
-{
-    return waste::leavesBefore(m_policy, m_records[m_slots[slot].record].history,
-        m_records[m_slots[other].record].history, m_clock, m_halfAge);
-}
-
-void ExpertCache::setWanted(Slot& slot, bool wanted)
-{
-    if (std::exchange(slot.wanted, wanted) != wanted)
-        wanted ? ++m_wantedCount : --m_wantedCount;
+    const SlotTable::Taken taken = m_slots.take(record, purpose, isLeft(record) ? 1 : 0);
+    if (taken.evicted)
+        CacheCounters::add(m_counters.evictions, 1);
+    m_counters.slotsUsed.store(m_slots.usedCount(), std::memory_order_relaxed);
+    return taken.slot;
 }
 
 void ExpertCache::vacate(std::uint32_t slot)
 {
-    setWanted(m_slots[slot], false);
-    m_records[m_slots[slot].record].slot = kNone;
-    m_slots[slot] = Slot();
-    m_freeSlots.push_back(slot);
-    m_counters.slotsUsed.fetch_sub(1, std::memory_order_relaxed);
+    m_slots.vacate(slot);
+    m_counters.slotsUsed.store(m_slots.usedCount(), std::memory_order_relaxed);
 }
 
 } // namespace waste

@@ -1,39 +1,38 @@
 #pragma once
 
 #include "experts/cache_statistics.h"
-#include "experts/eviction.h"
 #include "experts/expert_source.h"
+#include "experts/read_queue.h"
 #include "experts/record_store.h"
+#include "experts/slot_table.h"
 #include "memory/arena.h"
 #include "waste/engine.h"
 #include "waste/result.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace waste {
 
 // Fixed number of equally sized slots over expert records on disk.
 //
-// Every slot is in exactly one state: free, queued (chosen for an announced record, its read not begun),
-// loading (one thread writes it) or resident. Only resident slots are pinned, and slots that are pinned or
-// loading are never evicted. A wanted slot (announced and not acquired yet) goes only to an access that
-// finds no other.
+// Announced records that are resident are handed out first; the others get slots, as many at a time as the
+// window has room, are read in their order and handed out as they arrive. Accesses are charged and slots
+// chosen when records are announced and when the window moves on, always by the consumer; readers only
+// carry the reads out. So hits, misses and evictions do not depend on the readers' number or speed, as long
+// as an announcement fits the window or its records are acquired in order. Guesses are the exception: a
+// reader with nothing else to do gives them slots.
 //
-// Slots for announced records are chosen when they are announced and when the window moves on, always by
-// the consumer; reader threads only carry the reads out, and the consumer reads itself what it needs and no
-// reader has begun. So while announced records are acquired, hits, misses and evictions do not depend on
-// the readers' number or speed.
-//
-// One consumer thread announces, acquires and releases; statistics() is for any thread. Only acquire()
-// blocks; nothing is read under the lock, and nothing is allocated after create().
-class ExpertCache final : public ExpertSource {
+// One consumer thread announces, guesses, acquires and releases; statistics() is for any thread. Only
+// acquire() and acquireNext() block; nothing is read under the lock, and nothing is allocated after
+// create().
+class ExpertCache final : public ExpertSource, private ReadQueue {
 public:
     struct Options {
         // At 0 there is still one slot: a record has to be read somewhere. The consumer may hold as many
@@ -44,8 +43,9 @@ public:
         CachePolicy policy = CachePolicy::Age;
     };
     static constexpr std::uint32_t kReadersMax = 8;
-    // Announced records that hold slots ahead of the consumer; at most a quarter of the cache as well, so
-    // that one layer never sweeps out what the next token needs.
+    // Announced records that hold slots ahead of the consumer. At most a quarter of the cache as well, so
+    // that one layer never sweeps out what the next token needs, but one token's experts where half of the
+    // cache holds them.
     static constexpr std::uint32_t kWindowMax = 64;
 
     // Errors: OutOfMemory.
@@ -56,17 +56,18 @@ public:
     ExpertCache(const ExpertCache&) = delete;
     ExpertCache& operator=(const ExpertCache&) = delete;
 
-    // Records are read in this order; acquiring them in it keeps the disk busiest.
     void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
+    Result<Arrival> acquireNext() override;
+    Result<std::optional<Arrival>> tryAcquireNext() override;
+    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
 
     // A failed read leaves nothing behind: the next call for the same expert reads again. A failed
     // read-ahead is no error, the demand for the record reads once more. Errors: those of the store, Internal
     // when every slot is pinned.
     Result<Pin> acquire(ExpertKey key) override;
 
-    Result<Arrival> acquireNext() override;
-    Result<std::optional<Arrival>> tryAcquireNext() override;
-    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
+    // Until no read is under way and none is left that a reader would begin.
+    void waitUntilIdle();
 
     [[nodiscard]] const RecordStore& store() const { return *m_store; }
     [[nodiscard]] CacheStatistics statistics() const;
@@ -77,73 +78,69 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using Lock = std::unique_lock<std::mutex>;
-    static constexpr std::uint32_t kNone = UINT32_MAX;
-
-    enum class SlotState : std::uint8_t { Free, Queued, Loading, Resident };
-    struct Slot {
-        std::uint32_t record = kNone;
-        std::uint32_t pinCount = 0;
-        SlotState state = SlotState::Free;
-        bool wanted = false;
-        bool counted = false; // its read has been counted as a miss
-    };
-    struct Record {
-        RecordHistory history;
-        std::uint32_t slot = kNone;
-    };
-    enum class Purpose : std::uint8_t { ReadAhead, Demand };
+    using State = SlotTable::State;
+    using Claim = SlotTable::Claim;
+    static constexpr std::uint32_t kNone = SlotTable::kNone;
 
     ExpertCache(std::unique_ptr<const RecordStore> store, const Options& options, Arena slab);
 
-    [[nodiscard]] std::uint32_t recordOf(ExpertKey key) const;
-    [[nodiscard]] ExpertKey keyOf(std::uint32_t record) const;
     [[nodiscard]] std::span<std::byte> bytesOf(std::uint32_t slot);
-
     void release(std::uint32_t slot) override;
-    void startReaders(std::uint32_t count);
-    void readAhead(); // body of a reader thread
+    void wakeReaders();
+
+    std::optional<Job> beginRead() override;
+    void endRead(const Job& job, Status status) override;
+    [[nodiscard]] bool hasUrgentRead() const override;
+    [[nodiscard]] bool isGuess(const Job& job) const override;
 
     // All of these hold m_mutex; those that take the lock give it up while they read or wait.
-    Result<std::uint32_t> makeResident(std::uint32_t record, Lock& lock);
-    Status load(std::uint32_t slot, Lock& lock);
+    [[nodiscard]] bool isLeft(std::uint32_t record) const;
+    [[nodiscard]] std::uint32_t nextArrived();
+    [[nodiscard]] bool isAnyOnItsWay() const;
+    [[nodiscard]] std::uint32_t firstLeft() const;
+    Pin handOut(std::uint32_t record);
+    Status makeResident(std::uint32_t record, Lock& lock);
+    Status readHere(std::uint32_t slot, Lock& lock);
+    Job startLoading(std::uint32_t slot);
+    void finishLoading(std::uint32_t slot, const Status& status);
+    void waitForReads(Lock& lock);
+    void countWait(Clock::time_point started);
     void moveWindow();
     void forgetAnnouncement();
-    std::uint32_t takeQueued();
-    std::uint32_t takeSlot(std::uint32_t record, Purpose purpose);
-    [[nodiscard]] std::uint32_t findVictim(Purpose purpose);
-    [[nodiscard]] bool isEvictable(std::uint32_t slot, Purpose purpose) const;
-    [[nodiscard]] bool leavesBefore(std::uint32_t slot, std::uint32_t other) const;
-    void setWanted(Slot& slot, bool wanted);
+    void settleGuesses();
+    std::uint32_t nextQueued();
+    std::uint32_t nextGuess();
+    std::uint32_t takeSlot(std::uint32_t record, SlotTable::Purpose purpose);
     void vacate(std::uint32_t slot);
 
     const std::unique_ptr<const RecordStore> m_store;
     const RecordStore::Grid m_grid;
-    const CachePolicy m_policy;
-    const std::uint64_t m_halfAge; // accesses of one token
     const std::uint32_t m_window;
     Arena m_slab;
     const std::span<std::byte> m_bytes; // [slot count][slot stride]
     CacheCounters m_counters;
+    std::atomic<bool> m_workAdded = false; // for wakeReaders() only, orders nothing
 
-    std::mutex m_mutex; // guards everything below but the threads
-    std::condition_variable m_queued; // for readers: work, or the end
+    mutable std::mutex m_mutex; // guards everything below but the reader
     std::condition_variable m_loaded; // for the consumer: a read ended
-    std::vector<Slot> m_slots;
-    std::vector<Record> m_records; // [layers][experts]
-    std::vector<std::uint32_t> m_freeSlots;
+    SlotTable m_slots;
     std::vector<std::uint32_t> m_announced; // records, in the order of the announcement
-    std::size_t m_nextAnnounced = 0; // the consumer's place in them
-    std::size_t m_windowEnd = 0; // announced records before this have been given slots or passed over
+    std::uint32_t m_layerBegin = 0; // first record of the announced layer
+    std::vector<std::uint8_t> m_left; // [experts] of the announced layer: announced and not handed out
+    std::size_t m_leftCount = 0;
+    std::vector<std::uint32_t> m_missing; // those announced that had no slot
+    std::size_t m_windowEnd = 0; // missing records before this have been given slots
     std::size_t m_readEnd = 0; // those before this need no reader any more
-    std::uint64_t m_announcedAt = 0; // clock of the announcement
-    std::uint32_t m_wantedCount = 0;
+    std::vector<std::uint32_t> m_arrived; // announced records in memory, in order of arrival
+    std::size_t m_arrivedEnd = 0; // those before this have been handed out
+    std::vector<std::uint32_t> m_guesses; // records, best first
+    std::size_t m_guessEnd = 0; // those before this have been looked at
+    std::vector<Clock::time_point> m_loadingSince; // [slots]
     std::uint32_t m_loadingCount = 0;
     Clock::time_point m_busySince;
-    std::uint64_t m_clock = 0; // accesses so far
-    SlotSampler m_sampler;
-    bool m_stopping = false;
 
-    std::vector<std::thread> m_readers;
+    bool m_hasReaders = false; // set once, by create()
+    std::unique_ptr<RecordReader> m_reader; // goes first
 };
 
 } // namespace waste

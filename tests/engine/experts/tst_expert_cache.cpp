@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 
 using namespace waste;
@@ -65,7 +66,7 @@ struct RunResult {
     std::uint64_t wrong = 0;
 };
 
-// Acquires every expert of a route; one that failed is asked for again.
+// Acquires every expert of a route by its name; one that failed is asked for again.
 RunResult run(ExpertCache& cache, const FakeRecords& disk, const Route& route)
 {
     RunResult result;
@@ -83,6 +84,36 @@ RunResult run(ExpertCache& cache, const FakeRecords& disk, const Route& route)
                 ++result.errors;
             }
         }
+    }
+    return result;
+}
+
+// The same in order of arrival, each token guessing at a part of the next layer.
+RunResult runByArrival(ExpertCache& cache, const FakeRecords& disk, const Route& route, std::size_t guessed = 0)
+{
+    RunResult result;
+    for (std::size_t i = 0; i < route.size(); ++i) {
+        const auto& [layer, experts] = route[i];
+        cache.announce(layer, experts);
+        std::set<std::uint16_t> left(experts.begin(), experts.end());
+        while (!left.empty()) {
+            auto arrived = cache.tryAcquireNext();
+            if (!arrived)
+                qFatal("trying is no error");
+            if (!*arrived) {
+                auto awaited = cache.acquireNext();
+                if (!awaited) {
+                    ++result.errors;
+                    continue;
+                }
+                *arrived = std::move(*awaited);
+            }
+            ++result.accesses;
+            const bool isRight = disk.isRecord((*arrived)->pin.view(), {layer, (*arrived)->expert});
+            result.wrong += isRight && left.erase((*arrived)->expert) == 1 ? 0 : 1;
+        }
+        if (guessed > 0 && i + 1 < route.size())
+            cache.prefetch(route[i + 1].first, std::span(route[i + 1].second).first(guessed));
     }
     return result;
 }
@@ -184,10 +215,12 @@ private Q_SLOTS:
         QFETCH(int, policy);
         const Route route = makeRoute(7, 20, expertsPerLayer);
         std::optional<CacheStatistics> synchronous;
+        // Order of arrival depends on the readers, and nothing else does while the window holds a layer.
+        const bool byArrival = expertsPerLayer <= kExpertsPerToken && slotCount >= 2 * kExpertsPerToken;
         for (const std::uint32_t readers : {0U, 1U, 2U, 8U}) {
             FakeRecords disk(kGrid);
             const auto cache = makeCache(disk, slotCount, readers, static_cast<CachePolicy>(policy));
-            QCOMPARE(run(*cache, disk, route).wrong, 0U);
+            QCOMPARE((byArrival ? runByArrival(*cache, disk, route) : run(*cache, disk, route)).wrong, 0U);
             const CacheStatistics statistics = cache->statistics();
             if (!synchronous)
                 synchronous = statistics;
@@ -196,6 +229,167 @@ private Q_SLOTS:
             QCOMPARE(statistics.evictions, synchronous->evictions);
             QCOMPARE(statistics.slotsUsed, synchronous->slotsUsed);
         }
+    }
+
+    void whatIsInMemoryComesFirstAndTheRestAsItArrives()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        QVERIFY(cache->acquire({1, 3}));
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0, 1, 2, 3};
+        cache->announce(1, experts);
+        for (const std::uint16_t expected : std::initializer_list<std::uint16_t>{3, 1, 2}) {
+            const auto arrival = cache->acquireNext();
+            QVERIFY(arrival);
+            QCOMPARE(arrival->expert, expected);
+            QVERIFY(disk.isRecord(arrival->pin.view(), {1, expected}));
+        }
+        const auto nothing = cache->tryAcquireNext();
+        QVERIFY(nothing && !*nothing);
+        std::thread opener([&] { disk.open(); });
+        const auto last = cache->acquireNext();
+        opener.join();
+        QVERIFY(last);
+        QCOMPARE(last->expert, 0);
+        QVERIFY(!*cache->tryAcquireNext());
+        QCOMPARE(cache->statistics().hits, 1U);
+        QCOMPARE(cache->statistics().misses, 4U);
+    }
+
+    void everyAnnouncedRecordArrivesOnceHoweverFewSlotsThereAre_data() { addReaderRows(); }
+    void everyAnnouncedRecordArrivesOnceHoweverFewSlotsThereAre()
+    {
+        QFETCH(uint, readers);
+        for (const std::uint32_t slotCount : {1U, 2U, 3U, 5U, 8U, 30U, 120U}) {
+            FakeRecords disk(kGrid);
+            const auto cache = makeCache(disk, slotCount, readers);
+            for (const std::size_t experts : {1U, 4U, 23U}) {
+                const Route route = makeRoute(4, 10, experts);
+                const RunResult result = runByArrival(*cache, disk, route, experts / 2);
+                QCOMPARE(result.wrong, 0U);
+                QCOMPARE(result.errors, 0U);
+                QCOMPARE(result.accesses, route.size() * experts);
+            }
+        }
+    }
+
+    void aGuessThatIsNamedIsAHit()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        const std::uint16_t guess[] = {5, 6};
+        cache->prefetch(2, guess);
+        cache->waitUntilIdle();
+        const std::uint16_t experts[] = {5, 7};
+        cache->announce(2, experts);
+        QCOMPARE(cache->acquireNext()->expert, 5);
+        QCOMPARE(cache->acquireNext()->expert, 7);
+        const CacheStatistics statistics = cache->statistics();
+        QCOMPARE(statistics.hits, 1U);
+        QCOMPARE(statistics.misses, 1U);
+        QCOMPARE(statistics.readsIssued, 3U);
+        QCOMPARE(statistics.guessesIssued, 2U);
+        QCOMPARE(statistics.guessesUseful, 1U);
+        QCOMPARE(statistics.guessesWasted, 1U);
+        QCOMPARE(disk.readCount({2, 5}), 1U);
+    }
+
+    void aGuessThatIsBeingReadIsWaitedForAndNotReadTwice()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        disk.close({2, 5});
+        const std::uint16_t guess[] = {5};
+        cache->prefetch(2, guess);
+        disk.waitUntilSomebodyWaits();
+        cache->announce(2, guess);
+        std::thread opener([&] { disk.open(); });
+        const auto arrival = cache->acquireNext();
+        opener.join();
+        QVERIFY(arrival && disk.isRecord(arrival->pin.view(), {2, 5}));
+        QCOMPARE(disk.readCount(), 1U);
+        QCOMPARE(cache->statistics().hits, 1U);
+        QCOMPARE(cache->statistics().guessesUseful, 1U);
+    }
+
+    // One reader, stuck: behind it wait an announced record and guesses, and then another announcement.
+    void announcedRecordsAreReadBeforeGuessesAndGuessesNotBegunAreDropped()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 1);
+        disk.close({1, 0});
+        const std::uint16_t first[] = {0, 1};
+        cache->announce(1, first);
+        disk.waitUntilSomebodyWaits();
+        const std::uint16_t guess[] = {8, 9};
+        cache->prefetch(2, guess);
+        QCOMPARE(cache->statistics().guessesIssued, 0U);
+        const std::uint16_t second[] = {3, 4};
+        cache->announce(2, second);
+        disk.open();
+        QVERIFY(cache->acquireNext());
+        QVERIFY(cache->acquireNext());
+        cache->waitUntilIdle();
+        for (const std::uint16_t dropped : guess)
+            QCOMPARE(disk.readCount({2, dropped}), 0U);
+        QCOMPARE(cache->statistics().slotsUsed, 3U);
+        QCOMPARE(cache->statistics().evictions, 0U);
+    }
+
+    void aGuessThatCannotBeReadIsNoError()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 1);
+        disk.failReads(1);
+        const std::uint16_t guess[] = {5};
+        cache->prefetch(2, guess);
+        cache->waitUntilIdle();
+        QCOMPARE(cache->statistics().readsFailed, 1U);
+        cache->announce(2, guess);
+        const auto arrival = cache->acquireNext();
+        QVERIFY(arrival && disk.isRecord(arrival->pin.view(), {2, 5}));
+        QCOMPARE(cache->statistics().misses, 1U);
+    }
+
+    void guessesEvictNothingThatIsWanted()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 8, 2);
+        const std::uint16_t experts[] = {0, 1, 2, 3};
+        cache->announce(1, experts);
+        std::vector<ExpertSource::Arrival> held;
+        for (int i = 0; i < 4; ++i)
+            held.push_back(std::move(*cache->acquireNext()));
+        for (std::uint16_t layer = 2; layer <= 5; ++layer) {
+            cache->prefetch(layer, experts);
+            cache->waitUntilIdle();
+        }
+        for (const ExpertSource::Arrival& arrival : held)
+            QVERIFY(disk.isRecord(arrival.pin.view(), {1, arrival.expert}));
+        cache->announce(5, experts);
+        held.clear();
+        for (int i = 0; i < 4; ++i)
+            QVERIFY(cache->acquireNext());
+        QCOMPARE(cache->statistics().hits, 4U);
+    }
+
+    void latenciesAreThoseOfTheReads()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 1);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0};
+        cache->announce(1, experts);
+        disk.waitUntilSomebodyWaits();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        disk.open();
+        QVERIFY(cache->acquireNext());
+        const CacheStatistics statistics = cache->statistics();
+        QVERIFY(statistics.latency.longest >= std::chrono::milliseconds(20));
+        QVERIFY(statistics.latency.median <= statistics.latency.p95);
+        QVERIFY(statistics.latency.p95 <= statistics.latency.longest);
+        QVERIFY(statistics.diskBusy >= std::chrono::milliseconds(20));
     }
 
     void withoutACacheEveryAccessReadsIntoOneBuffer_data() { addReaderRows(); }
@@ -332,7 +526,7 @@ private Q_SLOTS:
             FakeRecords disk(kGrid);
             disk.failReads(failing);
             const auto cache = makeCache(disk, 12, readers);
-            const RunResult result = run(*cache, disk, route);
+            const RunResult result = failing % 2 == 0 ? run(*cache, disk, route) : runByArrival(*cache, disk, route);
             QCOMPARE(result.wrong, 0U);
             QCOMPARE(cache->statistics().readsFailed, 1U);
             if (readers == 0)
@@ -498,7 +692,7 @@ private Q_SLOTS:
                 ++snapshots;
             }
         });
-        QCOMPARE(run(*cache, disk, makeRoute(9, 100)).wrong, 0U);
+        QCOMPARE(runByArrival(*cache, disk, makeRoute(9, 100), 2).wrong, 0U);
         done = true;
         observer.join();
         QVERIFY(snapshots > 0);
@@ -516,8 +710,15 @@ private Q_SLOTS:
         QVERIFY(cache->acquire({1, 1})); // readers have named themselves by the time a read was waited for
         run(*cache, disk, makeRoute(10, 2));
         const std::uint64_t before = allocations;
-        const RunResult result = run(*cache, disk, route);
+        RunResult result = run(*cache, disk, route);
+        for (const auto& [layer, experts] : route) {
+            cache->announce(layer, experts);
+            for (std::size_t i = 0; i < experts.size(); ++i)
+                result.errors += cache->acquireNext() ? 0 : 1;
+            cache->prefetch(layer % kGrid.layerCount + 1, experts);
+        }
         QCOMPARE(allocations - before, 0U);
+        QCOMPARE(result.errors, 0U);
         QVERIFY(result.accesses > 0);
         QVERIFY(before > 0);
     }

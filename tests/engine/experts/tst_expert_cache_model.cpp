@@ -26,18 +26,26 @@ struct History {
 
 struct Place {
     int record = -1;
-    bool wanted = false;
+    bool wanted = false; // by the announcement
+    bool guessed = false;
+    bool inWindow = false;
     bool read = false; // at all
     bool counted = false;
+    bool readByGuess = false;
     int pins = 0;
 };
 
-// One reader-less cache as a list. Records are numbers layer · experts + expert.
+enum class Readers { None, AlwaysDone };
+
+// The cache as a list. Records are numbers layer · experts + expert. Its readers have either done everything
+// there is to do by the time the next operation comes, or do not exist.
 class ListCache {
 public:
-    ListCache(std::size_t slotCount, CachePolicy policy)
+    ListCache(std::size_t slotCount, CachePolicy policy, Readers readers)
         : m_policy(policy)
-        , m_window(std::min<std::size_t>(64, slotCount / 4))
+        , m_readers(readers)
+        , m_window(std::min<std::size_t>(
+              64, std::max<std::size_t>(slotCount / 4, std::min<std::size_t>(kExpertsPerToken, slotCount / 2))))
         , m_places(slotCount)
     {
         for (std::size_t place = slotCount; place-- > 0;)
@@ -46,52 +54,100 @@ public:
 
     void announce(const std::vector<int>& records)
     {
-        for (std::size_t i = 0; i < m_next; ++i) {
-            const int place = find(m_announced[i]);
-            if (place >= 0 && !m_places[static_cast<std::size_t>(place)].read)
+        for (const int record : left) {
+            const int place = find(record);
+            if (place >= 0 && !at(place).read)
                 remove(static_cast<std::size_t>(place));
         }
         for (Place& place : m_places)
-            place.wanted = false;
-        m_announced = records;
+            place.wanted = place.inWindow = false;
+        left = records;
+        m_missing.clear();
         m_next = 0;
-        m_announcedAt = clock;
+        m_arrived.clear();
+        for (const int record : records) {
+            use(record);
+            const int place = find(record);
+            if (place < 0) {
+                m_missing.push_back(record);
+                continue;
+            }
+            guessesUseful += at(place).readByGuess ? 1 : 0;
+            at(place).readByGuess = at(place).guessed = false;
+            at(place).wanted = true;
+            m_arrived.push_back(record);
+        }
+        settleGuesses();
         fillWindow();
+        runReaders();
+    }
+
+    void prefetch(std::vector<int> records)
+    {
+        settleGuesses();
+        records.resize(std::min(records.size(), m_window));
+        m_guesses = records;
+        for (const int record : records) {
+            const int place = find(record);
+            if (place >= 0 && !at(place).wanted)
+                at(place).guessed = true;
+        }
+        runReaders();
     }
 
     // False: every place is pinned.
     bool acquire(int record)
     {
-        int place = find(record);
-        if (place < 0) {
-            place = insert(record, true);
-            if (place < 0)
-                return false;
-        }
-        Place& entry = m_places[static_cast<std::size_t>(place)];
-        if (!entry.read)
-            ++reads;
-        entry.read = true;
-        entry.counted ? ++hits : ++misses;
-        entry.counted = true;
-        entry.wanted = false;
-        ++entry.pins;
-        history[record].lastUse = ++clock;
-        history[record].uses += 1;
-        fillWindow();
+        if (!makeResident(record))
+            return false;
+        if (!isLeft(record))
+            use(record);
+        handOut(record);
         return true;
     }
 
-    void release(int record) { --m_places[static_cast<std::size_t>(find(record))].pins; }
+    // -1: none has arrived.
+    int tryAcquireNext()
+    {
+        while (!m_arrived.empty()) {
+            const int record = m_arrived.front();
+            m_arrived.erase(m_arrived.begin());
+            if (isLeft(record) && find(record) >= 0) {
+                handOut(record);
+                return record;
+            }
+        }
+        return -1;
+    }
 
+    // -1: every place is pinned.
+    int acquireNext()
+    {
+        const int arrived = tryAcquireNext();
+        if (arrived >= 0)
+            return arrived;
+        const int record = left.front();
+        if (!makeResident(record))
+            return -1;
+        handOut(record);
+        return record;
+    }
+
+    void release(int record) { --at(find(record)).pins; }
+
+    std::vector<int> left; // announced and not handed out
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     std::uint64_t reads = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t clock = 0;
-    std::map<int, History> history;
+    std::uint64_t guessesIssued = 0;
+    std::uint64_t guessesUseful = 0;
+    std::uint64_t guessesWasted = 0;
 
 private:
+    Place& at(int place) { return m_places[static_cast<std::size_t>(place)]; }
+    bool isLeft(int record) const { return std::find(left.begin(), left.end(), record) != left.end(); }
+
     int find(int record) const
     {
         for (std::size_t i = 0; i < m_places.size(); ++i) {
@@ -99,6 +155,12 @@ private:
                 return static_cast<int>(i);
         }
         return -1;
+    }
+
+    void use(int record)
+    {
+        m_history[record].lastUse = ++m_clock;
+        m_history[record].uses += 1;
     }
 
     void remove(std::size_t place)
@@ -109,18 +171,19 @@ private:
 
     double worth(std::size_t place) const
     {
-        const History& past = history.at(m_places[place].record);
+        const History& past = m_history.at(m_places[place].record);
         if (m_policy == CachePolicy::Age)
-            return past.uses / static_cast<double>(clock - past.lastUse + kGrid.layerCount * kExpertsPerToken);
+            return past.uses / static_cast<double>(m_clock - past.lastUse + kGrid.layerCount * kExpertsPerToken);
         const auto recency = static_cast<double>(past.lastUse);
         return m_policy == CachePolicy::Lfru ? past.uses * 1e9 + recency : recency;
     }
 
-    int leastWorth(const std::vector<std::size_t>& candidates, bool alsoWanted) const
+    int leastWorth(const std::vector<std::size_t>& candidates, bool alsoClaimed) const
     {
         int least = -1;
         for (const std::size_t place : candidates) {
-            if (m_places[place].pins > 0 || (m_places[place].wanted && !alsoWanted))
+            const bool claimed = m_places[place].wanted || m_places[place].guessed;
+            if (m_places[place].pins > 0 || (claimed && !alsoClaimed))
                 continue;
             if (least < 0 || worth(place) < worth(static_cast<std::size_t>(least)))
                 least = static_cast<int>(place);
@@ -144,45 +207,116 @@ private:
                 victim = leastWorth({i}, true);
             if (victim < 0)
                 return -1;
-            if (m_places[static_cast<std::size_t>(victim)].read)
+            if (at(victim).read)
                 ++evictions;
             remove(static_cast<std::size_t>(victim));
         }
         const std::size_t place = m_free.back();
         m_free.pop_back();
         m_places[place].record = record;
-        History& past = history[record];
+        History& past = m_history[record];
         if (m_policy == CachePolicy::Lfru)
-            past.uses = 0;
+            past.uses = isLeft(record) ? 1 : 0;
         return static_cast<int>(place);
+    }
+
+    bool makeResident(int record)
+    {
+        int place = find(record);
+        if (place < 0)
+            place = insert(record, true);
+        if (place < 0)
+            return false;
+        reads += at(place).read ? 0 : 1;
+        at(place).read = true;
+        return true;
+    }
+
+    void handOut(int record)
+    {
+        Place& place = at(find(record));
+        place.counted ? ++hits : ++misses;
+        place.counted = true;
+        place.wanted = place.guessed = place.inWindow = false;
+        ++place.pins;
+        left.erase(std::remove(left.begin(), left.end(), record), left.end());
+        fillWindow();
+        runReaders();
     }
 
     void fillWindow()
     {
-        const auto wantedCount = [&] {
+        const auto windowCount = [&] {
             return static_cast<std::size_t>(
-                std::count_if(m_places.begin(), m_places.end(), [](const Place& place) { return place.wanted; }));
+                std::count_if(m_places.begin(), m_places.end(), [](const Place& place) { return place.inWindow; }));
         };
-        for (; m_next < m_announced.size() && wantedCount() < m_window; ++m_next) {
-            const int record = m_announced[m_next];
-            if (history[record].lastUse > m_announcedAt)
+        for (; m_next < m_missing.size() && windowCount() < m_window; ++m_next) {
+            const int record = m_missing[m_next];
+            if (!isLeft(record))
                 continue;
             int place = find(record);
-            if (place < 0)
+            if (place < 0) {
                 place = insert(record, false);
-            if (place < 0)
-                return;
-            m_places[static_cast<std::size_t>(place)].wanted = true;
+                if (place < 0)
+                    return;
+                at(place).inWindow = true;
+            } else {
+                m_arrived.push_back(record);
+            }
+            at(place).guessed = false;
+            at(place).wanted = true;
         }
     }
 
+    void runReaders()
+    {
+        if (m_readers == Readers::None)
+            return;
+        for (const int record : m_missing) {
+            const int place = find(record);
+            if (place < 0 || at(place).read)
+                continue;
+            at(place).read = true;
+            ++reads;
+            m_arrived.push_back(record);
+        }
+        for (; m_guessNext < m_guesses.size(); ++m_guessNext) {
+            const int record = m_guesses[m_guessNext];
+            if (find(record) >= 0)
+                continue;
+            const int place = insert(record, false);
+            if (place < 0)
+                continue;
+            at(place).guessed = at(place).read = at(place).counted = at(place).readByGuess = true;
+            ++reads;
+            ++guessesIssued;
+        }
+    }
+
+    void settleGuesses()
+    {
+        for (Place& place : m_places) {
+            if (place.guessed && place.readByGuess)
+                ++guessesWasted;
+            if (place.guessed)
+                place.guessed = place.readByGuess = false;
+        }
+        m_guesses.clear();
+        m_guessNext = 0;
+    }
+
     CachePolicy m_policy;
+    Readers m_readers;
     std::size_t m_window;
     std::vector<Place> m_places;
     std::vector<std::size_t> m_free;
-    std::vector<int> m_announced;
+    std::map<int, History> m_history;
+    std::uint64_t m_clock = 0;
+    std::vector<int> m_missing;
     std::size_t m_next = 0;
-    std::uint64_t m_announcedAt = 0;
+    std::vector<int> m_arrived;
+    std::vector<int> m_guesses;
+    std::size_t m_guessNext = 0;
     std::uint32_t m_random = 0x9e3779b9U;
 };
 
@@ -191,68 +325,113 @@ private:
 class TestExpertCacheModel : public QObject {
     Q_OBJECT
 
-    // Any order of announcing, acquiring and releasing, announcements left half-used included.
-    static void operateAtRandom(unsigned seed, std::uint32_t slotCount, CachePolicy policy)
+    struct Setup {
+        unsigned seed;
+        std::uint32_t slotCount;
+        CachePolicy policy;
+        Readers readers;
+    };
+
+    // Any order of announcing, guessing, acquiring and releasing, announcements left half-used included.
+    static void operateAtRandom(const Setup& setup)
     {
-        std::mt19937 random(seed);
+        std::mt19937 random(setup.seed);
+        const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random()) % limit; };
         FakeRecords disk(kGrid);
         auto created = ExpertCache::create(disk.store(),
-            {.slotCount = slotCount, .expertsPerToken = kExpertsPerToken, .readerCount = 0, .policy = policy});
+            {.slotCount = setup.slotCount,
+                .expertsPerToken = kExpertsPerToken,
+                .readerCount = setup.readers == Readers::None ? 0U : 1U,
+                .policy = setup.policy});
         QVERIFY(created);
         ExpertCache& cache = **created;
-        ListCache list(slotCount, policy);
+        ListCache list(setup.slotCount, setup.policy, setup.readers);
         std::vector<std::pair<ExpertSource::Pin, int>> pins;
 
         std::vector<std::uint16_t> experts(kGrid.expertCount);
         std::iota(experts.begin(), experts.end(), std::uint16_t{0});
-        std::uint16_t layer = 0;
         std::vector<std::uint16_t> announced;
+        const auto someExperts = [&](std::size_t limit) {
+            std::shuffle(experts.begin(), experts.end(), random);
+            return std::vector<std::uint16_t>(
+                experts.begin(), experts.begin() + static_cast<std::ptrdiff_t>(below(limit)));
+        };
+        std::size_t layer = 0;
+        const auto recordOf = [&](std::size_t inLayer, std::uint16_t expert) {
+            return static_cast<int>(inLayer * kGrid.expertCount) + expert;
+        };
+        const auto recordsOf = [&](std::size_t inLayer, const std::vector<std::uint16_t>& some) {
+            std::vector<int> records;
+            for (const std::uint16_t expert : some)
+                records.push_back(recordOf(inLayer, expert));
+            return records;
+        };
+        const auto name = [](std::size_t inLayer) { return static_cast<std::uint16_t>(kGrid.firstLayer + inLayer); };
+        const auto keep = [&](ExpertSource::Pin pin, std::uint16_t expert) {
+            QVERIFY(disk.isRecord(pin.view(), {name(layer), expert}));
+            pins.emplace_back(std::move(pin), recordOf(layer, expert));
+        };
+
         for (int step = 0; step < 3000; ++step) {
-            const auto choice = static_cast<unsigned>(random() % 100);
+            const std::size_t choice = below(100);
             if (choice < 12) {
-                layer = static_cast<std::uint16_t>(random() % kGrid.layerCount);
-                std::shuffle(experts.begin(), experts.end(), random);
-                announced.assign(experts.begin(), experts.begin() + random() % 9);
+                layer = below(kGrid.layerCount);
+                announced = someExperts(9);
                 std::sort(announced.begin(), announced.end());
-                cache.announce(kGrid.firstLayer + layer, announced);
-                std::vector<int> records;
-                for (const std::uint16_t expert : announced)
-                    records.push_back(static_cast<int>(layer * kGrid.expertCount) + expert);
-                list.announce(records);
-            } else if (choice < 60) {
-                // Mostly what was announced and in its order, sometimes something popular, sometimes anything.
-                std::uint16_t expert = static_cast<std::uint16_t>(random() % (choice < 50 ? 4 : kGrid.expertCount));
-                if (choice < 40 && !announced.empty()) {
-                    expert = announced.front();
-                    announced.erase(announced.begin());
-                }
-                const int record = static_cast<int>(layer * kGrid.expertCount) + expert;
-                const ExpertKey key{static_cast<std::uint16_t>(kGrid.firstLayer + layer), expert};
-                auto pin = cache.acquire(key);
-                QCOMPARE(pin.has_value(), list.acquire(record));
-                if (pin) {
-                    QVERIFY(disk.isRecord(pin->view(), key));
-                    pins.emplace_back(std::move(*pin), record);
-                }
+                cache.announce(name(layer), announced);
+                list.announce(recordsOf(layer, announced));
+            } else if (choice < 18) {
+                const std::size_t next = below(kGrid.layerCount);
+                const std::vector<std::uint16_t> guess = someExperts(6);
+                cache.prefetch(name(next), guess);
+                list.prefetch(recordsOf(next, guess));
+            } else if (choice < 36 && !list.left.empty()) {
+                const int expected = list.acquireNext();
+                auto arrival = cache.acquireNext();
+                QCOMPARE(arrival ? recordOf(layer, arrival->expert) : -1, expected);
+                if (arrival)
+                    keep(std::move(arrival->pin), arrival->expert);
+            } else if (choice < 50) {
+                const int expected = list.tryAcquireNext();
+                auto arrival = cache.tryAcquireNext();
+                QVERIFY(arrival);
+                QCOMPARE(*arrival ? recordOf(layer, (*arrival)->expert) : -1, expected);
+                if (*arrival)
+                    keep(std::move((*arrival)->pin), (*arrival)->expert);
+            } else if (choice < 65) {
+                // Sometimes something announced, sometimes something popular, sometimes anything.
+                auto expert = static_cast<std::uint16_t>(below(choice < 60 ? 4 : kGrid.expertCount));
+                if (choice < 55 && !list.left.empty())
+                    expert = static_cast<std::uint16_t>(list.left[below(list.left.size())] % int(kGrid.expertCount));
+                auto pin = cache.acquire({name(layer), expert});
+                QCOMPARE(pin.has_value(), list.acquire(recordOf(layer, expert)));
+                if (pin)
+                    keep(std::move(*pin), expert);
             } else if (!pins.empty()) {
-                const std::size_t index = random() % pins.size();
+                const std::size_t index = below(pins.size());
                 list.release(pins[index].second);
                 pins.erase(pins.begin() + static_cast<std::ptrdiff_t>(index));
             }
+            cache.waitUntilIdle();
             const CacheStatistics statistics = cache.statistics();
             QCOMPARE(statistics.hits, list.hits);
             QCOMPARE(statistics.misses, list.misses);
             QCOMPARE(statistics.evictions, list.evictions);
             QCOMPARE(statistics.readsIssued, list.reads);
+            QCOMPARE(statistics.guessesIssued, list.guessesIssued);
+            QCOMPARE(statistics.guessesUseful, list.guessesUseful);
+            QCOMPARE(statistics.guessesWasted, list.guessesWasted);
             QCOMPARE(disk.readCount(), list.reads);
         }
-        QVERIFY(statisticsMeanSomething(cache.statistics(), slotCount));
+        QVERIFY(statisticsMeanSomething(cache.statistics(), setup));
     }
 
-    static bool statisticsMeanSomething(const CacheStatistics& statistics, std::uint32_t slotCount)
+    static bool statisticsMeanSomething(const CacheStatistics& statistics, const Setup& setup)
     {
-        return statistics.hits > 0 && statistics.misses > 0
-            && (statistics.evictions > 0 || slotCount >= kGrid.layerCount * kGrid.expertCount);
+        const bool isEverythingCached = setup.slotCount >= kGrid.layerCount * kGrid.expertCount;
+        const bool guesses = setup.readers != Readers::None && setup.slotCount >= 4 && !isEverythingCached;
+        return statistics.hits > 0 && statistics.misses > 0 && (statistics.evictions > 0 || isEverythingCached)
+            && (!guesses || (statistics.guessesUseful > 0 && statistics.guessesWasted > 0));
     }
 
 private Q_SLOTS:
@@ -260,17 +439,23 @@ private Q_SLOTS:
     {
         QTest::addColumn<int>("policy");
         QTest::addColumn<uint>("slotCount");
+        QTest::addColumn<int>("readers");
         for (const CachePolicy policy : {CachePolicy::Age, CachePolicy::Lfru, CachePolicy::Lru}) {
-            for (const uint slotCount : {1U, 2U, 3U, 4U, 5U, 8U, 13U, 24U, 40U, 59U, 60U})
-                QTest::addRow("policy %d, %u slots", int(policy), slotCount) << int(policy) << slotCount;
+            for (const uint slotCount : {1U, 2U, 3U, 4U, 5U, 8U, 13U, 24U, 40U, 59U, 60U}) {
+                for (const Readers readers : {Readers::None, Readers::AlwaysDone})
+                    QTest::addRow("policy %d, %u slots, %s", int(policy), slotCount,
+                        readers == Readers::None ? "no reader" : "a reader")
+                        << int(policy) << slotCount << int(readers);
+            }
         }
     }
     void behavesLikeAPlainList()
     {
         QFETCH(int, policy);
         QFETCH(uint, slotCount);
+        QFETCH(int, readers);
         for (unsigned seed = 1; seed <= 3; ++seed) {
-            operateAtRandom(seed, slotCount, static_cast<CachePolicy>(policy));
+            operateAtRandom({seed, slotCount, static_cast<CachePolicy>(policy), static_cast<Readers>(readers)});
             if (QTest::currentTestFailed())
                 return;
         }

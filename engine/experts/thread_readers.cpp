@@ -1,0 +1,62 @@
+#include "experts/thread_readers.h"
+
+#include "platform/threads.h"
+
+#include <system_error>
+
+namespace waste {
+
+ThreadReaders::ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t count)
+    : m_queue(queue)
+    , m_store(store)
+{
+    m_threads.reserve(count);
+    try {
+        while (m_threads.size() < count)
+            m_threads.emplace_back(&ThreadReaders::run, this);
+    } catch (const std::system_error&) {
+        // The system is out of threads.
+    }
+}
+
+ThreadReaders::~ThreadReaders()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_stopping = true;
+    }
+    m_woken.notify_all();
+    for (std::thread& thread : m_threads)
+        thread.join();
+}
+
+void ThreadReaders::wake()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        ++m_wakeCount;
+    }
+    m_woken.notify_all();
+}
+
+void ThreadReaders::run()
+{
+    nameCurrentThread("waste reader");
+    std::uint64_t seen = 0; // calls of wake() before the queue was looked at
+    while (true) {
+        {
+            const std::lock_guard lock(m_mutex);
+            if (m_stopping)
+                return;
+            seen = m_wakeCount;
+        }
+        if (const auto job = m_queue.beginRead()) {
+            m_queue.endRead(*job, m_store.read(job->key, job->target));
+            continue;
+        }
+        std::unique_lock lock(m_mutex);
+        m_woken.wait(lock, [&] { return m_stopping || m_wakeCount != seen; });
+    }
+}
+
+} // namespace waste
