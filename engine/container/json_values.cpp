@@ -1,5 +1,6 @@
 #include "container/json_values.h"
 
+#include "base/json_depth.h"
 #include "container/error_reasons.h"
 
 #include <cmath>
@@ -8,37 +9,9 @@
 
 namespace waste {
 
-namespace {
-
-// The library keeps its own stack and cannot overflow ours; the limit is the format's.
-bool isDeeperThan(std::string_view text, std::uint32_t depthMax)
-{
-    std::uint32_t depth = 0;
-    bool inString = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (inString) {
-            if (c == '\\')
-                ++i;
-            else if (c == '"')
-                inString = false;
-        } else if (c == '"') {
-            inString = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > depthMax)
-                return true;
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            --depth;
-        }
-    }
-    return false;
-}
-
-} // namespace
-
 Result<nlohmann::json> parseJson(std::string_view text, std::uint32_t depthMax, std::string_view file)
 {
-    if (isDeeperThan(text, depthMax))
+    if (isNestedDeeperThan(text, depthMax))
         return reason::corrupt(
             reason::kManifest, std::string(file) + ": nested deeper than " + std::to_string(depthMax) + " levels.");
     nlohmann::json root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/crc32.h"
 #include "base/half.h"
+#include "base/json_depth.h"
 
 #include <QTest>
 
@@ -37,6 +38,17 @@ class TestBase : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void bracketsInsideEachOtherAreCountedButNotThoseInStrings()
+    {
+        QVERIFY(!isNestedDeeperThan("", 0));
+        QVERIFY(isNestedDeeperThan("{}", 0));
+        QVERIFY(!isNestedDeeperThan("[[],[],{}]", 2));
+        QVERIFY(isNestedDeeperThan("[[],[{}]]", 2));
+        QVERIFY(!isNestedDeeperThan("[\"[[[[\", \"\\\"[[\"]", 1)); // an escaped quote ends no string
+        QVERIFY(isNestedDeeperThan("[\"\\\\\", [[", 2)); // but an escaped backslash before it does
+        QVERIFY(!isNestedDeeperThan("]]]][[", 2)); // the parser refuses it
+    }
+
     void crcMatchesThePublishedVectors()
     {
         QCOMPARE(crcOf(""), 0U);
