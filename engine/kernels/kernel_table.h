@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/reduced_inputs.h"
 #include "kernels/weight_views.h"
 
 #include <cstddef>
@@ -9,9 +10,9 @@ namespace waste::kernels {
 
 // The loops that depend on the instruction set. One table per set; scalar.cpp is the specification.
 //
-// All of these are exact kernels: over all tables they differ by the order of summation only, 1e-6 of
-// Σ|terms|. The value of one output element never depends on which other elements the same call
-// computes, so work may be cut anywhere. Pointers need no alignment beyond their type's.
+// The exact kernels differ over the tables by the order of summation only, 1e-6 of Σ|terms|; the reduced
+// ones, at the end, not by a bit. The value of one output element never depends on which other elements the
+// same call computes, so work may be cut anywhere. Pointers need no alignment beyond their type's.
 struct KernelTable {
     const char* name; // "scalar", "avx2"
 
@@ -90,6 +91,15 @@ struct KernelTable {
         float* output; // [dim]
     };
     void (*kdaStep)(const KdaStep& step);
+
+    // ---- reduced kernels (see reduced_inputs.h)
+
+    // Splits one vector into the planes of input.groups[0..], scales and sums. A group with a value that is
+    // not finite gets a scale that is not a number.
+    void (*splitPlanes)(const float* x, std::size_t columns, const PlaneInput& planes);
+    // y[t·yStride + r] = Σ_c W[r][c]·x[t][c] for begin ≤ r < end; W is Q4G or Q8G with groups of kPlaneGroup.
+    void (*multiplyPlanes)(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+        std::uint32_t begin, std::uint32_t end);
 };
 
 const KernelTable& scalarTable();

@@ -1,4 +1,5 @@
 #include "kernels/kernel_table.h"
+#include "kernels/scalar_reduced.h"
 
 #include "base/checked.h"
 #include "base/half.h"
@@ -299,6 +300,8 @@ const KernelTable& scalarTable()
         .situ = situ,
         .siluInPlace = siluInPlace,
         .kdaStep = kdaStep,
+        .splitPlanes = scalar::splitPlanes,
+        .multiplyPlanes = scalar::multiplyPlanes,
     };
     return table;
 }

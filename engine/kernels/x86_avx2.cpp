@@ -344,6 +344,8 @@ const KernelTable& avx2Table()
         .situ = situ,
         .siluInPlace = siluInPlace,
         .kdaStep = kdaStep,
+        .splitPlanes = avx2::splitPlanes,
+        .multiplyPlanes = avx2::multiplyPlanes,
     };
     return table;
 }

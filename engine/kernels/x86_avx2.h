@@ -19,6 +19,11 @@ void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::u
 void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
 void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
 
+// x86_avx2_planes.cpp
+void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes);
+void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+    std::uint32_t begin, std::uint32_t end);
+
 } // namespace avx2
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/checked.h"
 #include "kernels/kernel_table.h"
 #include "kernels/matrix_product.h"
 #include "kernels/thread_pool.h"
@@ -10,11 +11,34 @@
 
 namespace waste {
 
-// What computes: the kernels of one instruction set, the workers, and a tile of scratch for each.
+// Memory for one input in planes (kernels/reduced_inputs.h).
+struct PlaneScratch {
+    std::span<kernels::PlaneGroup> groups; // [tokens][groups of the widest input]
+    std::span<float> scales;
+    std::span<std::int32_t> sums;
+
+    template<typename A>
+    static PlaneScratch carve(A& arena, std::size_t columnsMax, std::uint32_t tokensMax)
+    {
+        const std::size_t count = tokensMax * ceilDivide(columnsMax, kernels::kPlaneGroup);
+        PlaneScratch scratch;
+        scratch.groups = arena.template take<kernels::PlaneGroup>(count);
+        scratch.scales = arena.template take<float>(count);
+        scratch.sums = arena.template take<std::int32_t>(count);
+        return scratch;
+    }
+};
+
+// Which products may be computed: the exact ones alone, or reduced ones where a weight's format has them.
+enum class Arithmetic : std::uint8_t { Exact, Reduced };
+
+// What computes: the kernels of one instruction set, the workers, and scratch for them.
 struct Compute {
     const kernels::KernelTable& kernels;
     ThreadPool& pool;
     std::span<float> tiles; // [threads][kTileFloats]
+    PlaneScratch planes = {}; // of the input at hand; not needed for exact products
+    Arithmetic arithmetic = Arithmetic::Exact;
 
     [[nodiscard]] float* tile(std::uint32_t worker) const { return tiles.data() + worker * kernels::kTileFloats; }
 };

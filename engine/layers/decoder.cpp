@@ -26,7 +26,7 @@ std::uint64_t Decoder::scratchBytes(const ModelConfig& config, std::uint32_t chu
 Decoder::Decoder(const Parts& parts, Arena& arena)
     : m_parts(parts)
     , m_scratch(Scratch::carve(arena, parts.config, parts.chunkTokensMax, parts.pool.threadCount()))
-    , m_compute{parts.kernels, parts.pool, m_scratch.tiles}
+    , m_compute{parts.kernels, parts.pool, m_scratch.tiles, m_scratch.planes, parts.arithmetic}
 {
     assert(parts.chunkTokensMax >= 1);
     assert(parts.experts != nullptr || parts.config.moeLayerCount() == 0);

@@ -44,6 +44,7 @@ public:
         const kernels::KernelTable& kernels;
         ThreadPool& pool;
         std::uint32_t chunkTokensMax = 64;
+        Arithmetic arithmetic = Arithmetic::Exact;
     };
     struct RunOptions {
         const CancelFlag* cancel = nullptr; // polled before each layer and each expert

@@ -1,6 +1,7 @@
 #include "layers/feed_forward.h"
 
 #include "base/checked.h"
+#include "layers/linear.h"
 
 #include <algorithm>
 
@@ -29,8 +30,29 @@ void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAdd
         });
 }
 
-template<typename Matrices>
-void runMatrices(const Compute& compute, const ModelConfig& config, const Matrices& matrices,
+void runDense(const Compute& compute, const ModelConfig& config, const DenseExpert& matrices,
+    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
+{
+    const auto& [gate, up, down] = matrices;
+    const std::size_t width = gate.rows;
+    const LinearInput prepared = prepareInput(compute, input, {matrices.data(), 2});
+    forRows(compute, gate.rows, std::size_t{2} * gate.columns * input.tokens,
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            multiplyRows(compute, gate, prepared, {scratch.gate, width}, begin, end, worker);
+            multiplyRows(compute, up, prepared, {scratch.up, width}, begin, end, worker);
+            for (std::size_t token = 0; token < input.tokens; ++token) {
+                const std::size_t first = token * width + begin;
+                activate(compute.kernels, config, scratch.gate + first, scratch.up + first, end - begin);
+            }
+        });
+    const LinearInput hidden = prepareInput(compute, {scratch.gate, width, input.tokens}, {&down, 1});
+    forRows(compute, down.rows, std::size_t{down.columns} * input.tokens,
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            multiplyRows(compute, down, hidden, output, begin, end, worker);
+        });
+}
+
+void runVq(const Compute& compute, const ModelConfig& config, const VqExpert& matrices,
     const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
 {
     const auto& [gate, up, down] = matrices;
@@ -57,7 +79,10 @@ void runMatrices(const Compute& compute, const ModelConfig& config, const Matric
 void runFeedForward(const Compute& compute, const ModelConfig& config, const ExpertView& weights,
     const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
 {
-    std::visit([&](const auto& matrices) { runMatrices(compute, config, matrices, input, scratch, output); }, weights);
+    if (const auto* dense = std::get_if<DenseExpert>(&weights))
+        runDense(compute, config, *dense, input, scratch, output);
+    else
+        runVq(compute, config, std::get<VqExpert>(weights), input, scratch, output);
 }
 
 } // namespace waste

@@ -3,14 +3,58 @@
 #include "base/checked.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace waste {
 
 namespace {
 
 constexpr std::uint32_t kRowsPerItem = 32;
+constexpr std::size_t kSplitCost = 4; // of splitting one value, in multiply-adds
+
+// Whether the matrix is to be multiplied in planes.
+bool usesPlanes(const Compute& compute, const kernels::MatrixView& matrix)
+{
+    return compute.arithmetic == Arithmetic::Reduced && kernels::takesPlanes(matrix);
+}
+
+kernels::PlaneInput split(const Compute& compute, const kernels::TokenInput& input, std::uint32_t columns)
+{
+    const std::size_t groups = ceilDivide(std::size_t{columns}, kernels::kPlaneGroup);
+    assert(input.tokens * groups <= compute.planes.groups.size());
+    const kernels::PlaneInput planes = {
+        compute.planes.groups.data(), compute.planes.scales.data(), compute.planes.sums.data(), groups, input.tokens};
+    compute.pool.parallelFor(static_cast<std::uint32_t>(input.tokens), pieceGrain(kSplitCost * columns),
+        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+            for (std::size_t token = begin; token < end; ++token) {
+                const std::size_t first = token * groups;
+                compute.kernels.splitPlanes(input.x + token * input.stride, columns,
+                    {planes.groups + first, planes.scales + first, planes.sums + first, groups, 1});
+            }
+        });
+    return planes;
+}
 
 } // namespace
+
+LinearInput prepareInput(
+    const Compute& compute, const kernels::TokenInput& input, std::span<const kernels::MatrixView> matrices)
+{
+    for (const kernels::MatrixView& matrix : matrices) {
+        if (usesPlanes(compute, matrix))
+            return {input, split(compute, input, matrix.columns)};
+    }
+    return {input, {}};
+}
+
+void multiplyRows(const Compute& compute, const kernels::MatrixView& matrix, const LinearInput& input,
+    const kernels::TokenOutput& output, std::uint32_t begin, std::uint32_t end, std::uint32_t worker)
+{
+    if (usesPlanes(compute, matrix))
+        compute.kernels.multiplyPlanes(matrix, input.planes, output.y, output.stride, begin, end);
+    else
+        multiply(compute.kernels, matrix, input.exact, output, begin, end, compute.tile(worker));
+}
 
 void project(const Compute& compute, const kernels::TokenInput& input, std::span<const Projection> projections)
 {
@@ -19,6 +63,11 @@ void project(const Compute& compute, const kernels::TokenInput& input, std::span
     for (const Projection& projection : projections) {
         itemCount += ceilDivide(projection.matrix.rows, kRowsPerItem);
         multiplyAdds = std::max(multiplyAdds, kRowsPerItem * projection.matrix.columns * input.tokens);
+    }
+    LinearInput prepared = {input, {}};
+    for (const Projection& projection : projections) {
+        if (prepared.planes.tokens == 0)
+            prepared = prepareInput(compute, input, {&projection.matrix, 1});
     }
     // Items are the row blocks of the first matrix, then those of the second, and so on.
     compute.pool.parallelFor(
@@ -30,8 +79,8 @@ void project(const Compute& compute, const kernels::TokenInput& input, std::span
                 const std::uint32_t to = std::min(end, first + blocks);
                 if (from < to) {
                     const std::uint32_t rowEnd = std::min((to - first) * kRowsPerItem, projection.matrix.rows);
-                    multiply(compute.kernels, projection.matrix, input, projection.output,
-                        (from - first) * kRowsPerItem, rowEnd, compute.tile(worker));
+                    multiplyRows(compute, projection.matrix, prepared, projection.output, (from - first) * kRowsPerItem,
+                        rowEnd, worker);
                 }
                 first += blocks;
             }

@@ -7,6 +7,20 @@
 
 namespace waste {
 
+// Vectors as they are, and in planes if a matrix that reads them takes planes (else planes.tokens is 0).
+struct LinearInput {
+    kernels::TokenInput exact;
+    kernels::PlaneInput planes;
+};
+// Splits into compute.planes, which hold one input at a time; in parallel for many tokens.
+LinearInput prepareInput(
+    const Compute& compute, const kernels::TokenInput& input, std::span<const kernels::MatrixView> matrices);
+
+// Rows begin..end-1 of W x for every token, by one worker. A row's result does not depend on begin and end,
+// and in planes neither on the number of tokens.
+void multiplyRows(const Compute& compute, const kernels::MatrixView& matrix, const LinearInput& input,
+    const kernels::TokenOutput& output, std::uint32_t begin, std::uint32_t end, std::uint32_t worker);
+
 // y = W x for every token; several matrices that read the same input share one parallel loop.
 struct Projection {
     const kernels::MatrixView& matrix;

@@ -4,11 +4,14 @@
 #include "layers/mla_attention.h"
 #include "layers/moe_ffn.h"
 
+#include <algorithm>
+
 namespace waste {
 
 // Memory for the intermediate results of one chunk.
 struct Scratch {
     std::span<float> tiles; // of Compute
+    PlaneScratch planes; // of Compute
     std::span<float> mixed, normed, delta; // [tokens][h]
     std::span<float> mixScoring; // [h]
     std::span<float> denseGate, denseUp; // [tokens][dense width]
@@ -25,6 +28,7 @@ struct Scratch {
         const std::size_t denseWidth = config.denseLayerCount != 0 || config.expertCount == 0 ? config.denseWidth : 0;
         Scratch scratch;
         scratch.tiles = arena.template take<float>(threadCount * kernels::kTileFloats);
+        scratch.planes = PlaneScratch::carve(arena, widestInput(config), chunkTokensMax);
         for (std::span<float>* buffer : {&scratch.mixed, &scratch.normed, &scratch.delta})
             *buffer = arena.template take<float>(tokens * config.hiddenSize);
         scratch.mixScoring = arena.template take<float>(config.residualBlockSize != 0 ? config.hiddenSize : 0);
@@ -36,6 +40,16 @@ struct Scratch {
         scratch.mla = MlaScratch::carve(arena, config, chunkTokensMax, threadCount);
         scratch.moe = MoeScratch::carve(arena, config, chunkTokensMax);
         return scratch;
+    }
+
+    // Columns of the widest matrix of the trunk.
+    static std::size_t widestInput(const ModelConfig& config)
+    {
+        const std::size_t denseWidth = config.denseLayerCount != 0 || config.expertCount == 0 ? config.denseWidth : 0;
+        const std::size_t valueWidth = std::size_t{config.attentionHeadCount} * config.valueDim;
+        return std::max<std::size_t>(
+            {config.hiddenSize, config.kdaWidth(), config.kdaHeadDim, config.queryLoraRank, config.kvLoraRank,
+                valueWidth, denseWidth, config.sharedWidth(), config.expertInputWidth(), config.expertWidth});
     }
 };
 

@@ -41,13 +41,19 @@ Result<MemoryPlan> acceptedPlan(const Container& container, const EngineOptions&
     return std::move(status.error());
 }
 
-state::Identity makeIdentity(const detail::ModelFiles& files, const Sha256Digest& fingerprint)
+// A checkpoint's exact weights have no reduced products.
+Arithmetic arithmeticFor(const detail::ModelFiles& files, const EngineOptions& options)
+{
+    return options.exact || files.container() == nullptr ? Arithmetic::Exact : Arithmetic::Reduced;
+}
+
+state::Identity makeIdentity(const detail::ModelFiles& files, const Sha256Digest& fingerprint, Arithmetic arithmetic)
 {
     const ModelConfig& config = files.config;
     state::Identity identity;
     identity.model = fingerprint;
     identity.tokenizer = files.tokenizerDigest.value_or(Sha256Digest{});
-    identity.kernels = state::KernelClass::Exact; // there are no others yet
+    identity.kernels = arithmetic == Arithmetic::Exact ? state::KernelClass::Exact : state::KernelClass::Reduced;
     identity.shape = {.kdaLayerCount = config.kdaLayerCount(),
         .kdaHeadCount = config.kdaHeadCount,
         .kdaHeadDim = config.kdaHeadDim,
@@ -108,7 +114,8 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
     if (options.vision) {
         WASTE_TRY(engine->vision, VisionModel::load({.files = files, .kernels = *kernels, .pool = engine->pool}));
     }
-    engine->identity = makeIdentity(files, engine->model->fingerprint);
+    const Arithmetic arithmetic = arithmeticFor(files, options);
+    engine->identity = makeIdentity(files, engine->model->fingerprint, arithmetic);
 
     const std::uint32_t chunkTokens = options.prefillChunkTokens;
     const std::uint64_t scratchBytes = Decoder::scratchBytes(files.config, chunkTokens, engine->pool.threadCount());
@@ -120,7 +127,8 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
         .experts = engine->model->experts.get(),
         .kernels = *kernels,
         .pool = engine->pool,
-        .chunkTokensMax = chunkTokens};
+        .chunkTokensMax = chunkTokens,
+        .arithmetic = arithmetic};
     engine->decoder = std::make_unique<Decoder>(parts, *engine->scratch);
     engine->sampler = std::make_unique<Sampler>(files.config.vocabularySize);
     WASTE_TRY_STATUS(engine->sampler->configure({}));

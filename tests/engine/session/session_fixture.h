@@ -52,6 +52,7 @@ struct TestOptions {
     std::uint32_t chunkTokens = 64;
     std::uint32_t conversationCount = 1;
     bool vision = false;
+    bool exact = false;
 };
 
 inline std::unique_ptr<Engine> openEngine(const std::shared_ptr<const Container>& model, const TestOptions& test = {})
@@ -63,6 +64,7 @@ inline std::unique_ptr<Engine> openEngine(const std::shared_ptr<const Container>
     options.prefillChunkTokens = test.chunkTokens;
     options.conversationCount = test.conversationCount;
     options.vision = test.vision;
+    options.exact = test.exact;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine)
         qFatal("%s", engine.error().message.c_str());

@@ -1,0 +1,356 @@
+#if defined(__x86_64__)
+
+#include "kernels/x86_avx2.h"
+
+// Products of Q4G and Q8G weights with vectors in two planes (reduced_inputs.h). One vector: unsigned nibbles
+// times signed bytes, both planes; their zero point comes off with the sum of the group. Several: weights
+// become 16-bit integers once for all of them.
+
+namespace waste::kernels {
+
+namespace {
+
+constexpr std::size_t kRegisterBytes = 32;
+// How far ahead weights are fetched: the processor's own look ahead stops at the end of a page and is too late
+// for a loop this short. 10.7 instead of 7.8 GB/s with Q4G, where memory delivers 19.
+constexpr std::size_t kGroupsAhead = 32;
+
+__m256i load(const void* p)
+{
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+
+// One sum of each of eight registers, in their order.
+__m256i sumEach(const __m256i (&v)[8])
+{
+    const __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(v[0], v[1]), _mm256_hadd_epi32(v[2], v[3]));
+    const __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(v[4], v[5]), _mm256_hadd_epi32(v[6], v[7]));
+    return _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
+}
+
+// Σ nibble·x over 128 columns, in eight parts. 4·2·15·127 fits 16 bits.
+struct Q4Group {
+    static constexpr std::size_t kBytes = 64;
+    static constexpr std::int32_t kZeroPoint = 8;
+    static __m256i sum(const std::uint8_t* weights, const PlaneGroup& x)
+    {
+        _mm_prefetch(weights + kGroupsAhead * kBytes, _MM_HINT_T0);
+        const __m256i fifteen = _mm256_set1_epi8(15);
+        __m256i high = _mm256_setzero_si256();
+        __m256i low = _mm256_setzero_si256();
+        for (std::size_t half = 0; half < kPlaneGroup / 2; half += kRegisterBytes) {
+            const __m256i bytes = load(weights + half);
+            const __m256i even = _mm256_and_si256(bytes, fifteen);
+            const __m256i odd = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), fifteen);
+            const std::size_t oddPlace = kPlaneGroup / 2 + half;
+            high = _mm256_add_epi16(high, _mm256_maddubs_epi16(even, load(x.high + half)));
+            high = _mm256_add_epi16(high, _mm256_maddubs_epi16(odd, load(x.high + oddPlace)));
+            low = _mm256_add_epi16(low, _mm256_maddubs_epi16(even, load(x.low + half)));
+            low = _mm256_add_epi16(low, _mm256_maddubs_epi16(odd, load(x.low + oddPlace)));
+        }
+        return _mm256_add_epi32(
+            _mm256_madd_epi16(high, _mm256_set1_epi16(128)), _mm256_madd_epi16(low, _mm256_set1_epi16(1)));
+    }
+};
+
+// Bytes times bytes do not fit 16 bits, so they are widened.
+struct Q8Group {
+    static constexpr std::size_t kBytes = 128;
+    static constexpr std::int32_t kZeroPoint = 0;
+    static __m256i sum(const std::uint8_t* weights, const PlaneGroup& x)
+    {
+        _mm_prefetch(weights + kGroupsAhead * kBytes, _MM_HINT_T0);
+        _mm_prefetch(weights + kGroupsAhead * kBytes + 64, _MM_HINT_T0);
+        __m256i even = _mm256_setzero_si256();
+        __m256i odd = _mm256_setzero_si256();
+        for (std::size_t i = 0; i < kPlaneGroup; i += 32) {
+            const auto* const bytes = reinterpret_cast<const __m128i*>(weights + i);
+            even = _mm256_add_epi32(
+                even, _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), load(x.whole + i)));
+            odd = _mm256_add_epi32(
+                odd, _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes + 1)), load(x.whole + i + 16)));
+        }
+        return _mm256_add_epi32(even, odd);
+    }
+};
+
+__m256 loadHalves(const std::uint16_t* halves, std::size_t count)
+{
+    if (count == kPlaneLanes)
+        return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
+    std::uint16_t padded[kPlaneLanes] = {};
+    __builtin_memcpy(padded, halves, count * sizeof *halves);
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(padded)));
+}
+
+// What is beyond the end of a token's groups: whatever it is, it must not be read.
+__m256 loadScales(const float* scales, std::size_t count)
+{
+    return count == kPlaneLanes ? _mm256_loadu_ps(scales) : _mm256_maskload_ps(scales, maskOf(count));
+}
+
+__m256i loadSums(const std::int32_t* sums, std::size_t count)
+{
+    return count == kPlaneLanes ? load(sums) : _mm256_maskload_epi32(sums, maskOf(count));
+}
+
+template<typename Group>
+void multiplyOne(const MatrixView& matrix, const PlaneInput& input, float* y, std::uint32_t begin, std::uint32_t end)
+{
+    for (std::uint32_t row = begin; row < end; ++row) {
+        const auto* const payload = reinterpret_cast<const std::uint8_t*>(matrix.payload) + row * matrix.rowBytes;
+        const std::uint16_t* const weightScales = matrix.scales + row * input.groupCount;
+        __m256 lanes = _mm256_setzero_ps();
+        for (std::size_t first = 0; first < input.groupCount; first += kPlaneLanes) {
+            const std::size_t rest = input.groupCount - first;
+            const std::size_t count = rest < kPlaneLanes ? rest : kPlaneLanes;
+            __m256i sums[kPlaneLanes] = {};
+            if (count == kPlaneLanes) {
+                for (std::size_t g = 0; g < kPlaneLanes; ++g)
+                    sums[g] = Group::sum(payload + (first + g) * Group::kBytes, input.groups[first + g]);
+            } else {
+                for (std::size_t g = 0; g < count; ++g)
+                    sums[g] = Group::sum(payload + (first + g) * Group::kBytes, input.groups[first + g]);
+            }
+            const __m256i zeroPoint =
+                _mm256_mullo_epi32(loadSums(input.sums + first, count), _mm256_set1_epi32(Group::kZeroPoint));
+            const __m256i exact = _mm256_sub_epi32(sumEach(sums), zeroPoint);
+            const __m256 scale =
+                _mm256_mul_ps(loadHalves(weightScales + first, count), loadScales(input.scales + first, count));
+            lanes = _mm256_fmadd_ps(_mm256_cvtepi32_ps(exact), scale, lanes);
+        }
+        y[row] = sumLanes(lanes);
+    }
+}
+
+// ---- several vectors
+
+constexpr std::size_t kRows = 4;
+constexpr std::size_t kTokensMax = 64; // whose sums are kept at a time
+
+// Rows of one panel of eight groups as 16-bit integers.
+struct WidenedRows {
+    alignas(32) std::int16_t values[kRows][kPlaneLanes * kPlaneGroup];
+};
+
+void widenQ4(const std::uint8_t* bytes, std::int16_t* values, std::size_t count)
+{
+    const __m256i fifteen = _mm256_set1_epi16(15);
+    const __m256i eight = _mm256_set1_epi16(8);
+    for (std::size_t i = 0; i < count; i += 32) {
+        const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i / 2)));
+        const __m256i even = _mm256_sub_epi16(_mm256_and_si256(wide, fifteen), eight);
+        const __m256i odd = _mm256_sub_epi16(_mm256_srli_epi16(wide, 4), eight);
+        const __m256i low = _mm256_unpacklo_epi16(even, odd);
+        const __m256i high = _mm256_unpackhi_epi16(even, odd);
+        auto* const out = reinterpret_cast<__m256i*>(values + i);
+        _mm256_store_si256(out, _mm256_permute2x128_si256(low, high, 0x20));
+        _mm256_store_si256(out + 1, _mm256_permute2x128_si256(low, high, 0x31));
+    }
+}
+
+void widenQ8(const std::uint8_t* bytes, std::int16_t* values, std::size_t count)
+{
+    for (std::size_t i = 0; i < count; i += 16) {
+        const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(values + i), _mm256_cvtepi8_epi16(narrow));
+    }
+}
+
+// Sums of four rows and kTokens tokens over one group; sums[t] holds those of token t.
+template<std::size_t kTokens>
+void multiplyGroup(
+    const WidenedRows& weights, std::size_t column, const PlaneGroup* const (&x)[kTokens], __m128i (&sums)[kTokens])
+{
+    __m256i parts[kRows][kTokens] = {};
+    for (std::size_t i = 0; i < kPlaneGroup; i += 16) {
+        __m256i inputs[kTokens];
+        for (std::size_t t = 0; t < kTokens; ++t)
+            inputs[t] = load(x[t]->whole + i);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const __m256i w = load(weights.values[r] + column + i);
+            for (std::size_t t = 0; t < kTokens; ++t)
+                parts[r][t] = _mm256_add_epi32(parts[r][t], _mm256_madd_epi16(w, inputs[t]));
+        }
+    }
+    for (std::size_t t = 0; t < kTokens; ++t) {
+        const __m256i pairs =
+            _mm256_hadd_epi32(_mm256_hadd_epi32(parts[0][t], parts[1][t]), _mm256_hadd_epi32(parts[2][t], parts[3][t]));
+        sums[t] = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
+    }
+}
+
+using Lanes = __m128[kPlaneLanes]; // of one token: a lane's sums of four rows
+
+template<std::size_t kTokens>
+void multiplyPanel(const WidenedRows& weights, const float (&rowScales)[kPlaneLanes][kRows], const PlaneInput& input,
+    std::size_t token, std::size_t firstGroup, std::size_t groups, Lanes* lanes)
+{
+    for (std::size_t g = 0; g < groups; ++g) {
+        const PlaneGroup* x[kTokens];
+        __m128i sums[kTokens];
+        for (std::size_t t = 0; t < kTokens; ++t)
+            x[t] = input.groups + (token + t) * input.groupCount + firstGroup + g;
+        multiplyGroup<kTokens>(weights, g * kPlaneGroup, x, sums);
+        const __m128 rowScale = _mm_loadu_ps(rowScales[g]);
+        for (std::size_t t = 0; t < kTokens; ++t) {
+            const float scale = input.scales[(token + t) * input.groupCount + firstGroup + g];
+            lanes[t][g] = _mm_fmadd_ps(_mm_cvtepi32_ps(sums[t]), _mm_mul_ps(rowScale, _mm_set1_ps(scale)), lanes[t][g]);
+        }
+    }
+}
+
+// Up to four rows times up to kTokensMax tokens.
+void multiplyRows(const MatrixView& matrix, const PlaneInput& input, std::size_t firstToken, std::size_t tokens,
+    float* y, std::size_t yStride, std::uint32_t row, std::uint32_t rows)
+{
+    WidenedRows weights;
+    Lanes lanes[kTokensMax];
+    for (std::size_t t = 0; t < tokens; ++t) {
+        for (__m128& lane : lanes[t])
+            lane = _mm_setzero_ps();
+    }
+    for (std::size_t firstGroup = 0; firstGroup < input.groupCount; firstGroup += kPlaneLanes) {
+        const std::size_t rest = input.groupCount - firstGroup;
+        const std::size_t groups = rest < kPlaneLanes ? rest : kPlaneLanes;
+        float rowScales[kPlaneLanes][kRows] = {};
+        for (std::size_t r = 0; r < kRows; ++r) {
+            // Missing rows repeat the last one.
+            const std::size_t source = row + (r < rows ? r : rows - 1);
+            const auto* const payload =
+                reinterpret_cast<const std::uint8_t*>(matrix.payload) + source * matrix.rowBytes;
+            if (matrix.format == WeightFormat::Q8G)
+                widenQ8(payload + firstGroup * kPlaneGroup, weights.values[r], groups * kPlaneGroup);
+            else
+                widenQ4(payload + firstGroup * kPlaneGroup / 2, weights.values[r], groups * kPlaneGroup);
+            for (std::size_t g = 0; g < groups; ++g)
+                rowScales[g][r] = _cvtsh_ss(matrix.scales[source * input.groupCount + firstGroup + g]);
+        }
+        std::size_t t = 0;
+        for (; t + 3 <= tokens; t += 3)
+            multiplyPanel<3>(weights, rowScales, input, firstToken + t, firstGroup, groups, lanes + t);
+        for (; t < tokens; ++t)
+            multiplyPanel<1>(weights, rowScales, input, firstToken + t, firstGroup, groups, lanes + t);
+    }
+    for (std::size_t t = 0; t < tokens; ++t) {
+        const Lanes& lane = lanes[t];
+        const __m128 even = _mm_add_ps(_mm_add_ps(lane[0], lane[4]), _mm_add_ps(lane[2], lane[6]));
+        const __m128 odd = _mm_add_ps(_mm_add_ps(lane[1], lane[5]), _mm_add_ps(lane[3], lane[7]));
+        float sums[kRows];
+        _mm_storeu_ps(sums, _mm_add_ps(even, odd));
+        for (std::size_t r = 0; r < rows; ++r)
+            y[(firstToken + t) * yStride + row + r] = sums[r];
+    }
+}
+
+void multiplyMany(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride, std::uint32_t begin,
+    std::uint32_t end)
+{
+    for (std::size_t token = 0; token < input.tokens; token += kTokensMax) {
+        const std::size_t rest = input.tokens - token;
+        const std::size_t tokens = rest < kTokensMax ? rest : kTokensMax;
+        for (std::uint32_t row = begin; row < end; row += kRows) {
+            const std::uint32_t rows = end - row < kRows ? end - row : kRows;
+            multiplyRows(matrix, input, token, tokens, y, yStride, row, rows);
+        }
+    }
+}
+
+// ---- splitting
+
+constexpr float kWholeMax = 127 * 128;
+constexpr float kSmallest = 1e-30F;
+
+// Largest magnitude by its bits, which are in order; infinities and NaN are above every number.
+float magnitude(const float* x, std::size_t count)
+{
+    __m256i largest = _mm256_setzero_si256();
+    const __m256i noSign = _mm256_set1_epi32(0x7FFFFFFF);
+    for (std::size_t i = 0; i < count; i += kWidth) {
+        const __m256i mask = maskOf(count - i < kWidth ? count - i : kWidth);
+        const __m256i bits = _mm256_castps_si256(_mm256_maskload_ps(x + i, mask));
+        largest = _mm256_max_epi32(largest, _mm256_and_si256(bits, noSign));
+    }
+    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xB1));
+    const int bits = _mm_cvtsi128_si32(four);
+    constexpr int kInfinityBits = 0x7F800000;
+    return bits >= kInfinityBits ? __builtin_nanf("") : _mm_cvtss_f32(_mm_castsi128_ps(four));
+}
+
+// Sixteen columns: bytes of the even ones, then of the odd ones.
+void storePlane(std::int8_t* plane, std::size_t column, __m256i first, __m256i second)
+{
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    const __m128i split = _mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(plane + column / 2), split);
+    _mm_storel_epi64(
+        reinterpret_cast<__m128i*>(plane + kPlaneGroup / 2 + column / 2), _mm_unpackhi_epi64(split, split));
+}
+
+// Returns the sum of the integers. `count` columns are there, the others become 0.
+std::int32_t splitGroup(const float* x, std::size_t count, float perUnit, PlaneGroup& group)
+{
+    const __m256 factor = _mm256_set1_ps(perUnit);
+    __m256i sum = _mm256_setzero_si256();
+    const auto wholeAt = [&](std::size_t i) {
+        if (i >= count)
+            return _mm256_setzero_si256();
+        const __m256i mask = maskOf(count - i < kWidth ? count - i : kWidth);
+        return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_maskload_ps(x + i, mask), factor));
+    };
+    const auto highOf = [](__m256i whole) {
+        return _mm256_srai_epi32(_mm256_add_epi32(whole, _mm256_set1_epi32(64)), 7);
+    };
+    for (std::size_t i = 0; i < kPlaneGroup; i += 2 * kWidth) {
+        const __m256i first = wholeAt(i);
+        const __m256i second = wholeAt(i + kWidth);
+        sum = _mm256_add_epi32(sum, _mm256_add_epi32(first, second));
+        const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(group.whole + i), words);
+        const __m256i firstHigh = highOf(first);
+        const __m256i secondHigh = highOf(second);
+        storePlane(group.high, i, firstHigh, secondHigh);
+        storePlane(group.low, i, _mm256_sub_epi32(first, _mm256_slli_epi32(firstHigh, 7)),
+            _mm256_sub_epi32(second, _mm256_slli_epi32(secondHigh, 7)));
+    }
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1));
+    return _mm_cvtsi128_si32(four);
+}
+
+} // namespace
+
+namespace avx2 {
+
+void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
+{
+    for (std::size_t g = 0; g < planes.groupCount; ++g) {
+        const float* const values = x + g * kPlaneGroup;
+        const std::size_t rest = columns - g * kPlaneGroup;
+        const std::size_t count = rest < kPlaneGroup ? rest : kPlaneGroup;
+        const float largest = magnitude(values, count);
+        const bool isNumber = largest == largest;
+        const bool isZero = !(largest >= kSmallest);
+        planes.scales[g] = isZero && isNumber ? 0.0F : largest / kWholeMax;
+        planes.sums[g] = splitGroup(values, isZero ? 0 : count, isZero ? 0.0F : kWholeMax / largest, planes.groups[g]);
+    }
+}
+
+void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+    std::uint32_t begin, std::uint32_t end)
+{
+    if (input.tokens != 1)
+        multiplyMany(matrix, input, y, yStride, begin, end);
+    else if (matrix.format == WeightFormat::Q8G)
+        multiplyOne<Q8Group>(matrix, input, y, begin, end);
+    else
+        multiplyOne<Q4Group>(matrix, input, y, begin, end);
+}
+
+} // namespace avx2
+} // namespace waste::kernels
+#endif
