@@ -14,6 +14,7 @@ qt_add_qml_module(waste_app
     VERSION 1.0
     RESOURCE_PREFIX /qt/qml
     OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/qml/Waste/App
+    DEPENDENCIES QtQuick
     SOURCES ${app_sources})
 # The generated registration includes headers by their names alone.
 target_include_directories(waste_app PUBLIC . chat settings desktop PRIVATE ${MD4C_INCLUDE_DIR})

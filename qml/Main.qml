@@ -47,6 +47,7 @@ T.ApplicationWindow {
             focus: visible
         }
         SettingsPage {
+            objectName: "settingsPage"
             Layout.fillWidth: true
             Layout.fillHeight: true
             visible: root.page === Main.Settings

@@ -110,6 +110,8 @@ QtObject {
     readonly property font code: mono(13, Font.Normal)
     readonly property font codeSmall: mono(11.5, Font.Normal)
     readonly property real readingLine: u(24) // line height of reading text
+    readonly property real headingLine: u(27)
+    readonly property real bodyLine: u(19)
     readonly property real codeLine: u(20)
 
     // Widths of the window's columns.

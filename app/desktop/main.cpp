@@ -7,8 +7,6 @@
 #include "waste/files.h"
 
 #include <QCommandLineParser>
-#include <QDirIterator>
-#include <QFontDatabase>
 #include <QGuiApplication>
 #include <QIcon>
 #include <QQmlApplicationEngine>
@@ -59,12 +57,6 @@ Arguments parse(const QGuiApplication& application)
     return arguments;
 }
 
-void loadFonts()
-{
-    for (QDirIterator fonts(":/fonts", QDir::Files); fonts.hasNext();)
-        QFontDatabase::addApplicationFont(fonts.next());
-}
-
 app::App::Options optionsFor(const Arguments& arguments, const QTemporaryDir* scratch)
 {
     app::App::Options options;
@@ -93,7 +85,7 @@ int main(int argc, char** argv)
     QGuiApplication::setDesktopFileName("waste-desktop");
     QGuiApplication::setWindowIcon(QIcon(":/icons/app-icon.svg"));
     const Arguments arguments = parse(application);
-    loadFonts();
+    app::loadFonts();
 
     // A trial leaves nothing among the person's own conversations and settings.
     const bool isTrial = arguments.selfTest || arguments.picture;

@@ -1,10 +1,18 @@
 #include "desktop/window.h"
 
+#include <QDirIterator>
+#include <QFontDatabase>
 #include <QQmlApplicationEngine>
 #include <QQuickWindow>
 #include <QUrl>
 
 namespace waste::app {
+
+void loadFonts()
+{
+    for (QDirIterator fonts(":/fonts", QDir::Files); fonts.hasNext();)
+        QFontDatabase::addApplicationFont(fonts.next());
+}
 
 QQuickWindow* loadWindow(QQmlApplicationEngine& engine)
 {

@@ -5,6 +5,8 @@ class QQuickWindow;
 
 namespace waste::app {
 
+void loadFonts(); // of the program: those of the system vary
+
 // The program's window; null if its QML does not load.
 QQuickWindow* loadWindow(QQmlApplicationEngine& engine);
 

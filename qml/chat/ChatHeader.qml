@@ -32,6 +32,7 @@ Item {
             text: App.chat.title
             font: Theme.title
             Accessible.role: Accessible.Heading
+            Accessible.name: text
         }
         Icon {
             name: "models"

@@ -96,6 +96,15 @@ FocusScope {
         width: Math.min(Theme.sideList, root.width - Theme.u(60))
         height: root.height
         enabled: root.narrow
+        T.Overlay.modal: Rectangle {
+            color: Qt.rgba(0, 0, 0, 0.35)
+        }
+        enter: Transition {
+            NumberAnimation { property: "position"; to: 1; duration: Theme.durationPanel; easing.type: Easing.OutQuad }
+        }
+        exit: Transition {
+            NumberAnimation { property: "position"; to: 0; duration: Theme.durationPanel; easing.type: Easing.OutQuad }
+        }
         background: Rectangle {
             color: Theme.base
         }

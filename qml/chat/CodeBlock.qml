@@ -14,6 +14,16 @@ Rectangle {
     property string title: root.language.length > 0 ? root.language : qsTr("Text")
     property bool wrapped: false
     property bool copied: false
+    property string shown: ""
+
+    // What is new is inserted: setting all of it again would cost the length of all of it.
+    function showCode(): void {
+        if (root.shown.length > 0 && root.plainText.startsWith(root.shown))
+            words.insert(words.length, root.plainText.slice(root.shown.length));
+        else
+            words.text = root.plainText;
+        root.shown = root.plainText;
+    }
 
     width: parent ? parent.width : 0
     implicitHeight: head.height + scroll.height + Theme.hairline
@@ -21,6 +31,8 @@ Rectangle {
     color: Theme.sunken
     border.width: Theme.hairline
     border.color: Theme.highContrast ? Theme.lineStrong : Theme.line
+    onPlainTextChanged: root.showCode()
+    Component.onCompleted: root.showCode()
 
     Item {
         id: head
@@ -37,12 +49,14 @@ Rectangle {
             anchors { right: parent.right; rightMargin: Theme.u(6); verticalCenter: parent.verticalCenter }
             spacing: Theme.u(2)
             IconButton {
+                objectName: "wrapCode"
                 name: root.wrapped ? qsTr("Do not wrap lines") : qsTr("Wrap lines")
                 iconName: "wrap"
                 on: root.wrapped
                 onClicked: root.wrapped = !root.wrapped
             }
             UiButton {
+                objectName: "copyCode"
                 kind: UiButton.Quiet
                 compact: true
                 iconName: root.copied ? "check" : "copy"
@@ -82,9 +96,12 @@ Rectangle {
 
         TextEdit {
             id: words
+            objectName: "codeText"
             width: root.wrapped ? scroll.width : Math.max(scroll.width, implicitWidth)
-            padding: Theme.u(13)
-            text: root.plainText
+            leftPadding: Theme.u(13)
+            rightPadding: Theme.u(13)
+            topPadding: Theme.u(9)
+            bottomPadding: Theme.u(11)
             textFormat: TextEdit.PlainText // model text is never interpreted as markup
             font: Theme.code
             color: Theme.text
@@ -97,7 +114,21 @@ Rectangle {
             LayoutMirroring.enabled: false
             Accessible.role: Accessible.StaticText
             Accessible.readOnly: true
-            Accessible.name: qsTr("Code in %1").arg(root.language)
+            Accessible.name: qsTr("Code in %1").arg(root.title)
+
+            TextLines {
+                document: words.textDocument
+                height: Theme.codeLine
+            }
+            CodeHighlighter {
+                document: words.textDocument
+                language: root.language
+                keyword: Theme.synKey
+                string: Theme.synStr
+                number: Theme.synNum
+                comment: Theme.synCom
+                call: Theme.synFn
+            }
         }
     }
 }

@@ -14,6 +14,9 @@ FocusScope {
     function focusText(): void {
         field.forceActiveFocus(Qt.ShortcutFocusReason);
     }
+    function linesHeight(count: int): real {
+        return count * Theme.readingLine + field.topPadding + field.bottomPadding;
+    }
     function send(): void {
         if (App.chat.canSend)
             App.chat.send();
@@ -46,7 +49,7 @@ FocusScope {
     Flickable {
         id: scroll
         width: parent.width
-        height: Math.min(field.implicitHeight, root.linesMax * Theme.readingLine + Theme.u(24))
+        height: Math.min(Math.max(field.implicitHeight, root.linesHeight(1)), root.linesHeight(root.linesMax))
         contentHeight: field.height
         boundsBehavior: Flickable.StopAtBounds
         clip: true
@@ -67,7 +70,7 @@ FocusScope {
             activeFocusOnTab: true
             leftPadding: Theme.u(16)
             rightPadding: Theme.u(16)
-            topPadding: Theme.u(13)
+            topPadding: Theme.u(8) // the text stands at the bottom of its lines
             bottomPadding: Theme.u(6)
             onCursorRectangleChanged: scroll.keepVisible(cursorRectangle)
             wrapMode: TextEdit.Wrap
@@ -85,11 +88,16 @@ FocusScope {
             Accessible.role: Accessible.EditableText
             Accessible.name: qsTr("Message")
             Accessible.multiLine: true
+
+            TextLines {
+                document: field.textDocument
+                height: Theme.readingLine
+            }
         }
     }
     UiText {
         anchors { left: parent.left; right: parent.right; top: parent.top }
-        anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: field.topPadding }
+        anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: Theme.u(13) }
         visible: field.length === 0 && field.preeditText.length === 0
         text: App.chat.readOnlyReason.length > 0 ? App.chat.readOnlyReason : qsTr("Write a message")
         font: Theme.reading

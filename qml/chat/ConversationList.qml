@@ -27,6 +27,7 @@ FocusScope {
         text: qsTr("Conversations")
         font: Theme.title
         Accessible.role: Accessible.Heading
+        Accessible.name: text
     }
     IconButton {
         objectName: "newChat"
@@ -42,6 +43,7 @@ FocusScope {
     }
     UiTextField {
         id: search
+        objectName: "search"
         anchors { left: parent.left; right: parent.right; top: heading.bottom }
         anchors { leftMargin: Theme.gap; rightMargin: Theme.gap; topMargin: Theme.gapSmall }
         placeholderText: qsTr("Search")

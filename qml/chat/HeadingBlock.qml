@@ -12,5 +12,6 @@ ReadingText {
     width: parent ? parent.width : 0
     content: root.html
     name: qsTr("Heading")
+    lineHeight: root.level <= 2 ? Theme.headingLine : Theme.readingLine
     textFont: root.level <= 2 ? Theme.heading : Theme.title
 }

@@ -11,8 +11,12 @@ TextEdit {
     required property string name
     property bool plain: false
     property font textFont: Theme.reading
+    property real lineHeight: Theme.readingLine
 
-    text: root.plain ? root.content : "<style>a { color: %1 } code { font-family: '%2' }</style>%3".arg(Theme.accentText).arg(Theme.familyMono).arg(root.content)
+    readonly property string style: "<style>a { color: %1 } code { font-family: '%2'; font-size: %3px } ul, ol { margin: 0px }</style>"
+        .arg(Theme.accentText).arg(Theme.familyMono).arg(Theme.u(13.5))
+
+    text: root.plain ? root.content : root.style + root.content
     textFormat: root.plain ? TextEdit.PlainText : TextEdit.RichText
     font: root.textFont
     color: Theme.text
@@ -28,6 +32,11 @@ TextEdit {
     Accessible.readOnly: true
     Accessible.name: root.name
 
+    TextLines {
+        document: root.textDocument
+        height: root.lineHeight
+        indent: Theme.gapHuge
+    }
     HoverHandler {
         cursorShape: root.hoveredLink.length > 0 ? Qt.PointingHandCursor : Qt.IBeamCursor
     }

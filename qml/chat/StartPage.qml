@@ -44,6 +44,7 @@ Flickable {
                 font: Theme.display
                 wrapMode: Text.Wrap
                 Accessible.role: Accessible.Heading
+                Accessible.name: text
             }
             Item {
                 width: 1

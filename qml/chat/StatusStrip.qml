@@ -34,6 +34,7 @@ Item {
         }
     }
 
+    objectName: "statusStrip"
     implicitHeight: Theme.u(40)
     activeFocusOnTab: true
     Accessible.role: Accessible.StatusBar

@@ -21,6 +21,7 @@ ReadingText {
     rightPadding: root.column + 1 < root.columnCount ? Theme.gap : 0
     content: root.modelData
     name: root.modelData
+    lineHeight: Theme.bodyLine
     textFont: root.header ? Theme.labelStrong : Theme.body
     color: root.header ? Theme.text2 : Theme.text
     horizontalAlignment: root.grid !== null ? root.grid.alignments[root.column] ?? TextEdit.AlignLeft : TextEdit.AlignLeft

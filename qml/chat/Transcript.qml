@@ -84,6 +84,7 @@ FocusScope {
         onTriggered: root.keepFollowing()
     }
     JumpPill {
+        objectName: "jumpPill"
         anchors { horizontalCenter: parent.horizontalCenter; bottom: parent.bottom; bottomMargin: Theme.gap }
         visible: !root.following && root.distanceToEnd() > 2 * Theme.readingLine
         onClicked: root.toEnd()

@@ -106,6 +106,10 @@ MessageRow {
                 selectByMouse: true
                 Accessible.name: qsTr("Edit your question")
                 Keys.onEscapePressed: root.editing = false
+                TextLines {
+                    document: field.textDocument
+                    height: Theme.readingLine
+                }
                 background: Rectangle {
                     radius: Theme.radius
                     color: Theme.surface

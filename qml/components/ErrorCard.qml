@@ -64,14 +64,9 @@ Rectangle {
             lineHeight: 1.22
             elide: Text.ElideNone
         }
-        Item {
-            width: 1
-            height: Theme.u(3)
-        }
         Row {
             id: row
             spacing: Theme.gapSmall
-            visible: visibleChildren.length > 0
         }
     }
 }

@@ -29,6 +29,7 @@ Flickable {
                 text: qsTr("Settings")
                 font: Theme.heading
                 Accessible.role: Accessible.Heading
+                Accessible.name: text
             }
             SettingsSection {
                 width: parent.width

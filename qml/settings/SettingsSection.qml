@@ -26,6 +26,7 @@ Rectangle {
             font: Theme.title
             bottomPadding: Theme.gapSmall
             Accessible.role: Accessible.Heading
+            Accessible.name: text
         }
     }
 }

@@ -4,3 +4,18 @@ add_test(NAME desktop_first_run COMMAND waste-desktop --first-run ${CMAKE_BINARY
 set_tests_properties(desktop_self_test desktop_first_run PROPERTIES LABELS gui TIMEOUT 180
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_QUICK_BACKEND=software")
 set_tests_properties(desktop_first_run PROPERTIES PASS_REGULAR_EXPRESSION "answer: .*Tokyo")
+
+# The window itself, driven in the process of the test.
+find_package(Qt6 6.4 REQUIRED COMPONENTS QuickControls2 QuickTest)
+add_library(waste_window_driver STATIC app/desktop/window_driver.cpp app/desktop/window_driver.h
+    ${PROJECT_SOURCE_DIR}/app/desktop/window.cpp)
+target_include_directories(waste_window_driver PUBLIC app/desktop)
+target_link_libraries(waste_window_driver
+    PUBLIC waste_test_support waste_app waste_appplugin waste_ui waste_uiplugin Qt6::QuickControls2 PRIVATE waste_flags)
+foreach(test keyboard transcript accessibility resizing)
+    waste_test(app/desktop/tst_${test}.cpp LINKS waste_window_driver LABELS gui)
+endforeach()
+
+# Components by themselves, in Qt Quick Test.
+waste_test(qml/tst_components.cpp LINKS waste_window_driver Qt6::QuickTest LABELS gui)
+target_compile_definitions(tst_components PRIVATE QUICK_TEST_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}/qml")
