@@ -43,6 +43,17 @@ Status BankStore::read(ExpertKey key, std::span<std::byte> target) const
     return bank(key).readRecord(key.expert, target, m_verification);
 }
 
+RecordStore::Place BankStore::place(ExpertKey key) const
+{
+    const BankReader& reader = bank(key);
+    return {&reader.file(), reader.recordOffset(key.expert)};
+}
+
+Status BankStore::check(ExpertKey key, std::span<const std::byte> record) const
+{
+    return bank(key).check(key.expert, record, m_verification);
+}
+
 ExpertView BankStore::view(ExpertKey key, std::span<const std::byte> record) const
 {
     return bank(key).view(record);

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] const Grid& grid() const override { return m_grid; }
     [[nodiscard]] bool isDirect() const override;
     Status read(ExpertKey key, std::span<std::byte> target) const override;
+    [[nodiscard]] Place place(ExpertKey key) const override;
+    [[nodiscard]] Status check(ExpertKey key, std::span<const std::byte> record) const override;
     [[nodiscard]] ExpertView view(ExpertKey key, std::span<const std::byte> record) const override;
 
     // Transfers asked of the system so far, over all banks.

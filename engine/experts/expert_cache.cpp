@@ -1,5 +1,6 @@
 #include "experts/expert_cache.h"
 
+#include "experts/ring_reader.h"
 #include "experts/thread_readers.h"
 #include "memory/memory_plan.h"
 
@@ -28,10 +29,7 @@ Result<std::unique_ptr<ExpertCache>> ExpertCache::create(
     WASTE_TRY(
         Arena slab, Arena::create(effective.slotCount * slotBytes(store->grid().recordBytes), "the expert cache"));
     std::unique_ptr<ExpertCache> cache(new ExpertCache(std::move(store), effective, std::move(slab)));
-    ReadQueue& queue = *cache;
-    auto readers = std::make_unique<ThreadReaders>(queue, *cache->m_store, effective.readerCount);
-    cache->m_hasReaders = readers->count() > 0;
-    cache->m_reader = std::move(readers);
+    cache->startReaders(effective);
     return cache;
 }
 
@@ -57,7 +55,7 @@ ExpertCache::~ExpertCache()
         settleGuesses();
     }
     m_reader.reset();
-    assert(std::all_of(m_slots.slots().begin(), m_slots.slots().end(),
+    assert(std::all_of(m_slots.all().begin(), m_slots.all().end(),
         [](const SlotTable::Slot& slot) { return slot.pinCount == 0; }));
 }
 
@@ -197,6 +195,19 @@ std::uint64_t ExpertCache::bookkeepingBytes(const RecordStore::Grid& grid, std::
         + std::uint64_t{slotCount} * sizeof(Clock::time_point);
 }
 
+void ExpertCache::startReaders(const Options& options)
+{
+    if (options.asyncReads && options.readerCount > 0)
+        m_reader = RingReader::create(*this, *m_store);
+    m_hasReaders = m_reader != nullptr;
+    if (m_hasReaders)
+        return;
+    ReadQueue& queue = *this;
+    auto threads = std::make_unique<ThreadReaders>(queue, *m_store, options.readerCount);
+    m_hasReaders = threads->count() > 0;
+    m_reader = std::move(threads);
+}
+
 std::span<std::byte> ExpertCache::bytesOf(std::uint32_t slot)
 {
     return m_bytes.subspan(slot * slotBytes(m_grid.recordBytes), m_grid.recordBytes);
@@ -216,11 +227,11 @@ void ExpertCache::wakeReaders()
         m_reader->wake();
 }
 
-std::optional<ReadQueue::Job> ExpertCache::beginRead()
+std::optional<ReadQueue::Job> ExpertCache::beginRead(Wanted wanted)
 {
     const std::lock_guard lock(m_mutex);
     std::uint32_t slot = nextQueued();
-    if (slot == kNone)
+    if (slot == kNone && wanted == Wanted::Anything)
         slot = nextGuess();
     if (slot != kNone)
         return startLoading(slot);
@@ -236,23 +247,6 @@ void ExpertCache::endRead(const Job& job, Status status)
     if (status && m_slots[job.slot].claim == Claim::Announced && isLeft(record))
         m_arrived.push_back(record);
     // A failure leaves the record absent: if it is really needed, the consumer reads again and reports.
-}
-
-bool ExpertCache::hasUrgentRead() const
-{
-    const std::lock_guard lock(m_mutex);
-    for (std::size_t i = m_readEnd; i < m_windowEnd; ++i) {
-        const std::uint32_t slot = m_slots.slotOf(m_missing[i]);
-        if (slot != kNone && m_slots[slot].state == State::Queued)
-            return true;
-    }
-    return false;
-}
-
-bool ExpertCache::isGuess(const Job& job) const
-{
-    const std::lock_guard lock(m_mutex);
-    return m_slots[job.slot].claim != Claim::Announced;
 }
 
 bool ExpertCache::isLeft(std::uint32_t record) const
@@ -325,7 +319,7 @@ Status ExpertCache::makeResident(std::uint32_t record, Lock& lock)
             const ExpertKey key = m_slots.keyOf(record);
             return Error{ErrorCode::Internal, "internal",
                 "no slot is free for expert " + std::to_string(key.expert) + " of layer " + std::to_string(key.layer)
-                    + ": all " + std::to_string(m_slots.slots().size()) + " are held"};
+                    + ": all " + std::to_string(m_slots.all().size()) + " are held"};
         }
     }
     return {};

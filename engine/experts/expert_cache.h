@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace waste {
@@ -41,6 +42,7 @@ public:
         std::uint32_t expertsPerToken = 1;
         std::uint32_t readerCount = 2; // two saturate an NVMe drive; 0: the consumer reads everything itself
         CachePolicy policy = CachePolicy::Age;
+        bool asyncReads = true; // where the system has them; else and otherwise reader threads
     };
     static constexpr std::uint32_t kReadersMax = 8;
     // Announced records that hold slots ahead of the consumer. At most a quarter of the cache as well, so
@@ -70,6 +72,7 @@ public:
     void waitUntilIdle();
 
     [[nodiscard]] const RecordStore& store() const { return *m_store; }
+    [[nodiscard]] std::string_view readerName() const { return m_reader->name(); }
     [[nodiscard]] CacheStatistics statistics() const;
 
     // What the cache takes besides its slots, for the memory plan.
@@ -88,10 +91,9 @@ private:
     void release(std::uint32_t slot) override;
     void wakeReaders();
 
-    std::optional<Job> beginRead() override;
+    void startReaders(const Options& options);
+    std::optional<Job> beginRead(Wanted wanted) override;
     void endRead(const Job& job, Status status) override;
-    [[nodiscard]] bool hasUrgentRead() const override;
-    [[nodiscard]] bool isGuess(const Job& job) const override;
 
     // All of these hold m_mutex; those that take the lock give it up while they read or wait.
     [[nodiscard]] bool isLeft(std::uint32_t record) const;

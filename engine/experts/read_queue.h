@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace waste {
 
@@ -19,13 +20,12 @@ public:
         std::span<std::byte> target; // one record
     };
 
+    enum class Wanted : std::uint8_t { Anything, AnnouncedOnly };
+
     // The most urgent read that nobody has begun: what was announced before what was guessed. Whoever takes
     // it carries it out and reports back; empty: nothing to do until wake().
-    virtual std::optional<Job> beginRead() = 0;
+    virtual std::optional<Job> beginRead(Wanted wanted) = 0;
     virtual void endRead(const Job& job, Status status) = 0;
-    // Whether there is something to begin that cannot wait, and whether a read under way is only a guess.
-    [[nodiscard]] virtual bool hasUrgentRead() const = 0;
-    [[nodiscard]] virtual bool isGuess(const Job& job) const = 0;
 
 protected:
     ~ReadQueue() = default;
@@ -37,6 +37,7 @@ public:
     virtual ~RecordReader() = default;
     // There is something new in the queue. Any thread; never blocks.
     virtual void wake() = 0;
+    [[nodiscard]] virtual std::string_view name() const = 0;
 };
 
 } // namespace waste

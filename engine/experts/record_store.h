@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experts/expert_source.h"
+#include "platform/direct_file.h"
 #include "waste/result.h"
 
 #include <cstddef>
@@ -28,7 +29,16 @@ public:
     // Reads and checks one record by one read. `target` is recordBytes long and aligned to a slot.
     // Errors: Io, Corrupt; they name file, layer and expert.
     virtual Status read(ExpertKey key, std::span<std::byte> target) const = 0;
-    // The matrices inside a record that read() accepted.
+    // Where a record lies, for who reads it in another way; no file: only read() reaches it. check() is then
+    // the check of read() alone.
+    struct Place {
+        const DirectFile* file = nullptr;
+        std::uint64_t offsetBytes = 0;
+    };
+    [[nodiscard]] virtual Place place(ExpertKey key) const = 0;
+    [[nodiscard]] virtual Status check(ExpertKey key, std::span<const std::byte> record) const = 0;
+
+    // The matrices inside a record that read() or check() accepted.
     [[nodiscard]] virtual ExpertView view(ExpertKey key, std::span<const std::byte> record) const = 0;
 };
 

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] std::uint32_t slotOf(std::uint32_t record) const { return m_records[record].slot; }
     [[nodiscard]] Slot& operator[](std::uint32_t slot) { return m_slots[slot]; }
     [[nodiscard]] const Slot& operator[](std::uint32_t slot) const { return m_slots[slot]; }
-    [[nodiscard]] const std::vector<Slot>& slots() const { return m_slots; }
+    [[nodiscard]] const std::vector<Slot>& all() const { return m_slots; }
     [[nodiscard]] std::uint32_t windowCount() const { return m_windowCount; }
     [[nodiscard]] bool isResident(std::uint32_t record) const;
     [[nodiscard]] std::uint32_t usedCount() const { return static_cast<std::uint32_t>(m_slots.size() - m_free.size()); }

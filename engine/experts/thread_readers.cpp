@@ -12,8 +12,11 @@ ThreadReaders::ThreadReaders(ReadQueue& queue, const RecordStore& store, std::ui
 {
     m_threads.reserve(count);
     try {
-        while (m_threads.size() < count)
-            m_threads.emplace_back(&ThreadReaders::run, this);
+        // Guesses take one half of them, and the other one stays free for what is announced meanwhile.
+        while (m_threads.size() < count) {
+            m_threads.emplace_back(&ThreadReaders::run, this,
+                m_threads.size() % 2 == 0 ? ReadQueue::Wanted::Anything : ReadQueue::Wanted::AnnouncedOnly);
+        }
     } catch (const std::system_error&) {
         // The system is out of threads.
     }
@@ -39,7 +42,7 @@ void ThreadReaders::wake()
     m_woken.notify_all();
 }
 
-void ThreadReaders::run()
+void ThreadReaders::run(ReadQueue::Wanted wanted)
 {
     nameCurrentThread("waste reader");
     std::uint64_t seen = 0; // calls of wake() before the queue was looked at
@@ -50,7 +53,7 @@ void ThreadReaders::run()
                 return;
             seen = m_wakeCount;
         }
-        if (const auto job = m_queue.beginRead()) {
+        if (const auto job = m_queue.beginRead(wanted)) {
             m_queue.endRead(*job, m_store.read(job->key, job->target));
             continue;
         }

@@ -18,11 +18,12 @@ public:
     ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t count);
     ~ThreadReaders() override;
     void wake() override;
+    [[nodiscard]] std::string_view name() const override { return "threads"; }
 
     [[nodiscard]] std::size_t count() const { return m_threads.size(); }
 
 private:
-    void run();
+    void run(ReadQueue::Wanted wanted);
 
     ReadQueue& m_queue;
     const RecordStore& m_store;

@@ -41,6 +41,13 @@ public:
     // The same, but the end of the file is no error: returns how many bytes of `target` are valid.
     Result<std::size_t> readUpTo(std::uint64_t offsetBytes, std::span<std::byte> target) const;
 
+    // For AsyncReads, which makes one transfer with it.
+    [[nodiscard]] std::intptr_t handleForRead() const
+    {
+        m_readCount.fetch_add(1, std::memory_order_relaxed);
+        return m_file.handle();
+    }
+
     [[nodiscard]] std::uint64_t sizeBytes() const { return m_sizeBytes; } // when it was opened
     [[nodiscard]] bool isDirect() const { return m_isDirect; }
     [[nodiscard]] const std::filesystem::path& path() const { return m_path; }

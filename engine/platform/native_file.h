@@ -42,6 +42,7 @@ public:
     void close(std::error_code& error);
 
     [[nodiscard]] bool isOpen() const { return m_handle != kClosed; }
+    [[nodiscard]] std::intptr_t handle() const { return m_handle; }
 
     // Makes the entries of a directory (a file created or renamed in it) durable.
     static void flushDirectory(const std::filesystem::path& directory, std::error_code& error);

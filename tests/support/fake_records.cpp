@@ -22,6 +22,8 @@ public:
     [[nodiscard]] const Grid& grid() const override { return m_disk->m_grid; }
     [[nodiscard]] bool isDirect() const override { return true; }
     Status read(ExpertKey key, std::span<std::byte> target) const override { return m_disk->read(key, target); }
+    [[nodiscard]] Place place(ExpertKey) const override { return {}; }
+    [[nodiscard]] Status check(ExpertKey, std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] ExpertView view(ExpertKey, std::span<const std::byte> record) const override
     {
         DenseExpert expert;

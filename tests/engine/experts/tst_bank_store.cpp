@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <set>
 
 using namespace waste;
 using test::FailingDisk;
@@ -149,6 +150,91 @@ private Q_SLOTS:
                 }
             }
         }
+    }
+
+    void recordsAreTheSameWhoeverReadsThem_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("asyncReads");
+        for (const char* name : {"kl-vq3r-q4g", "kl-vq4p-mixed", "k3-odd"}) {
+            QTest::addRow("%s, asynchronous", name) << QString(name) << true;
+            QTest::addRow("%s, threads", name) << QString(name) << false;
+        }
+    }
+    void recordsAreTheSameWhoeverReadsThem()
+    {
+        QFETCH(QString, name);
+        QFETCH(bool, asyncReads);
+        const auto banks =
+            openBanks(golden(name), {}, {.slotCount = 6, .expertsPerToken = 3, .asyncReads = asyncReads});
+        if (asyncReads && banks->cache->readerName() != "io_uring")
+            QSKIP("this system has no asynchronous reads, or forbids them");
+        QCOMPARE(banks->cache->readerName(), std::string_view(asyncReads ? "io_uring" : "threads"));
+        const RecordStore::Grid& grid = banks->disk->grid();
+        std::vector<QByteArray> contents;
+        for (const BankEntry& entry : banks->files.manifest.banks) {
+            QFile file(QString::fromStdString((golden(name) / entry.file).string()));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            contents.push_back(file.readAll());
+        }
+        std::mt19937 random(5);
+        for (std::size_t step = 0; step < 400; ++step) {
+            const std::size_t bank = step % contents.size();
+            const auto layer = static_cast<std::uint16_t>(grid.firstLayer + bank);
+            std::set<std::uint16_t> experts;
+            while (experts.size() < 3)
+                experts.insert(static_cast<std::uint16_t>(random() % grid.expertCount));
+            const std::vector<std::uint16_t> announced(experts.begin(), experts.end());
+            banks->cache->announce(layer, announced);
+            for (std::size_t i = 0; i < announced.size(); ++i) {
+                const auto arrival = banks->cache->acquireNext();
+                QVERIFY(arrival);
+                QCOMPARE(experts.erase(arrival->expert), std::size_t{1});
+                const char* expected = contents[bank].constData() + arrival->expert * grid.recordBytes;
+                QCOMPARE(std::memcmp(recordOf(arrival->pin), expected, grid.recordBytes), 0);
+            }
+            const std::uint16_t guess[] = {static_cast<std::uint16_t>(random() % grid.expertCount)};
+            banks->cache->prefetch(static_cast<std::uint16_t>(grid.firstLayer + (bank + 1) % contents.size()), guess);
+        }
+        banks->cache->waitUntilIdle();
+        QCOMPARE(banks->disk->readCount(), banks->cache->statistics().readsIssued);
+        QVERIFY(banks->cache->statistics().guessesUseful > 0);
+    }
+
+    void damageIsFoundWhoeverReads_data()
+    {
+        QTest::addColumn<bool>("asyncReads");
+        QTest::newRow("asynchronous") << true;
+        QTest::newRow("threads") << false;
+    }
+    void damageIsFoundWhoeverReads()
+    {
+        QFETCH(bool, asyncReads);
+        const QTemporaryDir directory;
+        const std::filesystem::path copy = copyOf("kl-vq3r-q4g", directory);
+        const auto banks = openBanks(copy, {}, {.slotCount = 8, .expertsPerToken = 4, .asyncReads = asyncReads});
+        const std::uint64_t stride = banks->disk->grid().recordBytes;
+        flipByte(copy / "experts-L1.bin", 1 * stride + 6);
+        std::filesystem::resize_file(copy / "experts-L1.bin", 3 * stride + 100);
+        const std::uint16_t announced[] = {0, 1, 2, 3};
+        banks->cache->announce(1, announced);
+        std::string damage;
+        std::set<std::uint16_t> arrived;
+        for (int i = 0; i < 3; ++i) {
+            const auto arrival = banks->cache->acquireNext();
+            if (arrival)
+                arrived.insert(arrival->expert);
+            else
+                damage += arrival.error().message;
+        }
+        QCOMPARE(arrived, (std::set<std::uint16_t>{0, 2}));
+        QVERIFY2(damage.find("expert 1 of layer 1: header does not fit") != std::string::npos, damage.c_str());
+        // A failure ends a token; the one after it asks for something else.
+        const std::uint16_t last[] = {3};
+        banks->cache->announce(1, last);
+        const auto cut = banks->cache->acquireNext();
+        QVERIFY(!cut);
+        QVERIFY2(cut.error().message.find("experts-L1.bin ends at") != std::string::npos, cut.error().message.c_str());
     }
 
     // The header of one record is damaged; everything around it stays usable and a repaired file is read again.

@@ -1,0 +1,123 @@
+#include "platform/async_reads.h"
+
+#if defined(WASTE_HAS_LIBURING)
+
+#include <cassert>
+#include <liburing.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace waste {
+namespace {
+
+constexpr std::uint64_t kWakeTag = UINT64_MAX;
+
+class UringReads final : public AsyncReads {
+public:
+    static std::unique_ptr<UringReads> create(std::uint32_t depth)
+    {
+        std::unique_ptr<UringReads> reads(new UringReads(depth));
+        reads->m_wakeFile = ::eventfd(0, EFD_CLOEXEC);
+        reads->m_isOpen = reads->m_wakeFile >= 0 && io_uring_queue_init(depth + 1, &reads->m_ring, 0) == 0;
+        if (!reads->m_isOpen)
+            return nullptr;
+        reads->listenForWake();
+        return reads;
+    }
+    ~UringReads() override
+    {
+        while (m_underWay > 0)
+            wait();
+        if (m_isOpen)
+            io_uring_queue_exit(&m_ring);
+        if (m_wakeFile >= 0)
+            ::close(m_wakeFile);
+    }
+    UringReads(const UringReads&) = delete;
+    UringReads& operator=(const UringReads&) = delete;
+
+    void start(
+        const DirectFile& file, std::uint64_t offsetBytes, std::span<std::byte> target, std::uint32_t tag) override
+    {
+        assert(m_underWay < m_wanted.size() && tag < m_wanted.size());
+        io_uring_sqe* const entry = io_uring_get_sqe(&m_ring);
+        assert(entry != nullptr); // there is one for every read, and one for waking up
+        io_uring_prep_read(entry, static_cast<int>(file.handleForRead()), target.data(),
+            static_cast<unsigned>(target.size()), offsetBytes);
+        io_uring_sqe_set_data64(entry, tag);
+        m_wanted[tag] = target.size();
+        ++m_underWay;
+    }
+
+    std::span<const Done> wait() override
+    {
+        m_done.clear();
+        // Interrupted, or the system is short of something for the moment: what it did not take yet stays
+        // in the ring and is offered again.
+        while (io_uring_submit_and_wait(&m_ring, 1) < 0)
+            std::this_thread::yield();
+        io_uring_cqe* completion = nullptr;
+        while (io_uring_peek_cqe(&m_ring, &completion) == 0) {
+            const std::uint64_t tag = io_uring_cqe_get_data64(completion);
+            const int result = completion->res;
+            io_uring_cqe_seen(&m_ring, completion);
+            if (tag == kWakeTag) {
+                listenForWake();
+                continue;
+            }
+            --m_underWay;
+            m_done.push_back({static_cast<std::uint32_t>(tag),
+                result >= 0 && static_cast<std::size_t>(result) == m_wanted[static_cast<std::size_t>(tag)]});
+        }
+        return m_done;
+    }
+
+    void wake() override
+    {
+        const std::uint64_t one = 1;
+        // Fails only if nobody has looked for 2^64 calls.
+        [[maybe_unused]] const ssize_t written = ::write(m_wakeFile, &one, sizeof(one));
+    }
+
+private:
+    explicit UringReads(std::uint32_t depth)
+        : m_wanted(depth)
+    {
+        m_done.reserve(depth);
+    }
+
+    void listenForWake()
+    {
+        io_uring_sqe* const entry = io_uring_get_sqe(&m_ring);
+        io_uring_prep_read(entry, m_wakeFile, &m_wakeCount, sizeof(m_wakeCount), 0);
+        io_uring_sqe_set_data64(entry, kWakeTag);
+    }
+
+    io_uring m_ring = {};
+    bool m_isOpen = false;
+    int m_wakeFile = -1;
+    std::uint64_t m_wakeCount = 0; // the system writes it, nobody reads it
+    std::uint32_t m_underWay = 0;
+    std::vector<std::size_t> m_wanted; // bytes, by tag
+    std::vector<Done> m_done;
+};
+
+} // namespace
+
+std::unique_ptr<AsyncReads> AsyncReads::create(std::uint32_t depth)
+{
+    return UringReads::create(depth);
+}
+
+} // namespace waste
+
+#else
+
+std::unique_ptr<waste::AsyncReads> waste::AsyncReads::create(std::uint32_t)
+{
+    return nullptr;
+}
+
+#endif
