@@ -317,4 +317,13 @@ std::vector<std::string> Arguments::optionNames() const
     return names;
 }
 
+std::vector<Arguments::Option> Arguments::listedOptions() const
+{
+    std::vector<Option> options;
+    for (const Entry& entry : m_entries)
+        if (entry.option.isListed)
+            options.push_back(entry.option);
+    return options;
+}
+
 } // namespace waste::cli

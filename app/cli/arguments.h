@@ -67,6 +67,7 @@ public:
 
     [[nodiscard]] std::string help() const;
     [[nodiscard]] std::vector<std::string> optionNames() const; // every spelling
+    [[nodiscard]] std::vector<Option> listedOptions() const; // those of the help
 
 private:
     struct Positional {

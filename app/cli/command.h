@@ -39,9 +39,13 @@ std::span<const CommandEntry> commandTable();
 const CommandEntry* findCommand(std::string_view name);
 
 // The makers behind the table; each command is the file of its name.
+std::unique_ptr<Command> makeBenchCommand();
 std::unique_ptr<Command> makeChatCommand();
+std::unique_ptr<Command> makeCompletionCommand();
 std::unique_ptr<Command> makeConvertCommand();
 std::unique_ptr<Command> makeDetokenizeCommand();
+std::unique_ptr<Command> makeDiskBenchCommand();
+std::unique_ptr<Command> makeDoctorCommand();
 std::unique_ptr<Command> makeEvalCommand();
 std::unique_ptr<Command> makeHelpCommand();
 std::unique_ptr<Command> makeInfoCommand();
@@ -51,6 +55,7 @@ std::unique_ptr<Command> makeReplyCommand();
 std::unique_ptr<Command> makeRunCommand();
 std::unique_ptr<Command> makeSessionCommand();
 std::unique_ptr<Command> makeTokenizeCommand();
+std::unique_ptr<Command> makeVerifyCommand();
 std::unique_ptr<Command> makeVersionCommand();
 
 } // namespace waste::cli

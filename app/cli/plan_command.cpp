@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/expected_hits.h"
 #include "cli/printf_text.h"
 #include "host/size_text.h"
 
@@ -23,29 +24,10 @@ std::string row(const std::string& label, const std::string& value)
     return printfText("  %-25s%11s", label.c_str(), value.c_str());
 }
 
-// What a cache of this size can be expected to answer, by how many tokens' worth of experts it holds;
-// measured on routing traces without lookahead (spec: streaming 3.4).
-const char* hitClass(const MemoryPlan& plan)
-{
-    if (plan.expertCacheBytes >= plan.allExpertsBytes)
-        return "all";
-    struct Class {
-        double workingSets;
-        const char* hits;
-    };
-    static constexpr Class classes[] = {
-        {0.5, "few"}, {1.5, "about 30 %"}, {3, "about 45 %"}, {6, "about 60 %"}, {1e9, "over 70 %"}};
-    const double sets = static_cast<double>(plan.expertCacheBytes)
-        / static_cast<double>(std::max<std::uint64_t>(plan.workingSetBytes, 1));
-    const auto* found =
-        std::find_if(std::begin(classes), std::end(classes), [&](const Class& c) { return sets < c.workingSets; });
-    return found->hits;
-}
-
 ordered_json tableRow(const MemoryPlan& plan)
 {
     return {{"budget_bytes", plan.budgetBytes}, {"expert_cache_bytes", plan.expertCacheBytes},
-        {"expected_hits", hitClass(plan)}, {"above_safe_share", plan.aboveSafeShare}};
+        {"expected_hits", expectedHitsText(plan)}, {"above_safe_share", plan.aboveSafeShare}};
 }
 
 class PlanCommand final : public Command {
@@ -155,7 +137,7 @@ private:
         std::string text = printfText("  %11s %13s   %s\n", "budget", "expert cache", "expected hits");
         for (const MemoryPlan& plan : rows) {
             text += printfText("  %11s %13s   %s%s\n", host::formatSize(plan.budgetBytes).c_str(),
-                host::formatSize(plan.expertCacheBytes).c_str(), hitClass(plan),
+                host::formatSize(plan.expertCacheBytes).c_str(), expectedHitsText(plan).c_str(),
                 plan.aboveSafeShare ? "; more than 7/8 of usable RAM: paging makes it far slower" : "");
         }
         return text;

@@ -143,6 +143,18 @@ std::string overview()
           "`waste help COMMAND` explains one of them.\n";
 }
 
+std::vector<DescribedCommand> describeCommands()
+{
+    std::vector<DescribedCommand> described;
+    for (const CommandEntry& entry : commandTable()) {
+        CommonOptions common;
+        const auto command = entry.make();
+        described.push_back(
+            {std::string(entry.name), std::string(entry.summary), declareAll(*command, common).listedOptions()});
+    }
+    return described;
+}
+
 Result<std::string> commandHelp(std::string_view name)
 {
     const CommandEntry* entry = findCommand(name);

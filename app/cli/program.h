@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace waste::cli {
 
@@ -12,6 +13,13 @@ namespace waste::cli {
 int runProgram(std::span<const std::string> arguments, CommandContext& context);
 
 std::string overview(); // what `waste --help` prints
+// Every command with what it can be given, for completion scripts.
+struct DescribedCommand {
+    std::string name;
+    std::string summary;
+    std::vector<Arguments::Option> options;
+};
+std::vector<DescribedCommand> describeCommands();
 Result<std::string> commandHelp(std::string_view name); // InvalidArgument with the nearest name
 
 } // namespace waste::cli

@@ -3,6 +3,7 @@
 #include "container/bank_reader.h"
 #include "container/codebooks.h"
 #include "container/trunk.h"
+#include "container/verification.h"
 #include "platform/pages.h"
 
 #include <utility>
@@ -32,7 +33,7 @@ public:
         if (m_options.layer && manifest.bank(*m_options.layer) == nullptr)
             return Error{ErrorCode::InvalidArgument, "layer",
                 "layer " + std::to_string(*m_options.layer) + " has no experts in this container."};
-        const bool withTrunk = m_options.verification == Verification::Full && !m_options.layer;
+        const bool withTrunk = !m_options.headersOnly && !m_options.layer;
         m_totalBytes = plannedBytes(withTrunk);
         WASTE_TRY(const Codebooks codebooks, verifyCodebooks(withTrunk));
         if (withTrunk)
@@ -93,6 +94,7 @@ private:
     Status verifyBank(std::size_t bankIndex, const Codebooks& codebooks)
     {
         const BankEntry& bank = m_files.manifest.banks[bankIndex];
+        const Verification verification = m_options.headersOnly ? Verification::Headers : Verification::Full;
         // Direct reads, so that a terabyte that nobody will read again does not evict what others use.
         WASTE_TRY(const BankReader reader,
             BankReader::open(m_files.directory, m_files.manifest, bankIndex, codebooks, /*direct=*/true));
@@ -101,7 +103,7 @@ private:
             WASTE_TRY_STATUS(advance("experts", reader.strideBytes()));
             const auto id = static_cast<std::uint16_t>(expert);
             const auto record = pages.bytes().first(reader.strideBytes());
-            if (Status status = reader.readRecord(id, record, m_options.verification); !status)
+            if (Status status = reader.readRecord(id, record, verification); !status)
                 tell({.file = bank.file,
                     .layer = bank.layer,
                     .expert = expert,

@@ -69,6 +69,15 @@ const QList<QPair<const char*, QList<OptionRow>>> kTable = {
     {"prompt",
         kChatRows + kCommonRows
             + QList<OptionRow>{{"--ids", nullptr, nullptr}, {"--renderer-input", nullptr, nullptr}}},
+    {"bench",
+        kEngineRows + kCommonRows
+            + QList<OptionRow>{{"-n", "10", "0"}, {"--max-tokens", "10", "1.5"}, {"--prompt-tokens", "512", "0"},
+                {"--repeat", "3", "0"}, {"--warmup", nullptr, nullptr}, {"--record-routes", "routes.jsonl", ""}}},
+    {"diskbench",
+        kEngineRows + kCommonRows
+            + QList<OptionRow>{{"--size", "1G", "1X"}, {"--record", "4096", "x"}, {"--seconds", "0.5", "0"}}},
+    {"doctor", kEngineRows + kCommonRows},
+    {"verify", kCommonRows + QList<OptionRow>{{"--fast", nullptr, nullptr}, {"--layer", "3", "-1"}}},
     {"reply", kCommonRows + QList<OptionRow>{{"--start-channel", "response", "answer"}}},
     {"convert",
         kCommonRows
@@ -169,7 +178,7 @@ private Q_SLOTS:
             QCOMPARE(help.output, nothing.output);
             QVERIFY(help.errors.isEmpty());
         }
-        for (const char* later : {"serve", "download", "diskbench", "doctor", "bench", "completion", "--remote"})
+        for (const char* later : {"serve", "download", "--remote"})
             QVERIFY2(!nothing.output.contains(later), later);
 
         for (const auto& [command, rows] : kTable) {
@@ -280,6 +289,53 @@ private Q_SLOTS:
 #ifdef Q_OS_LINUX
         COMPARE_EXIT(program.run(run), kUsage);
 #endif
+    }
+
+    // The shell itself says what it would offer behind these words.
+    void aShellCompletesCommandsAndOptions_data()
+    {
+        QTest::addColumn<QString>("words");
+        QTest::addColumn<QStringList>("offers");
+        QTest::newRow("commands") << "waste do" << QStringList{"doctor"};
+        QTest::newRow("options of a command") << "waste bench --rep" << QStringList{"--repeat"};
+        QTest::newRow("options of every command") << "waste info --verb" << QStringList{"--verbose"};
+        QTest::newRow("words of a command") << "waste session l" << QStringList{"list"};
+        QTest::newRow("commands to be explained") << "waste help verif" << QStringList{"verify"};
+        QTest::newRow("a file: left to the shell") << "waste info mod" << QStringList{};
+    }
+    void aShellCompletesCommandsAndOptions()
+    {
+        QFETCH(QString, words);
+        QFETCH(QStringList, offers);
+        const auto script = runWaste({"completion", "bash"});
+        COMPARE_EXIT(script, 0);
+        QProcess bash;
+        bash.start("bash",
+            {"--norc", "-c",
+                QString::fromUtf8(script.output) + "COMP_WORDS=(" + words
+                    + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_waste\necho \"${COMPREPLY[@]}\""});
+        if (!bash.waitForStarted())
+            QSKIP("bash is not installed");
+        QVERIFY(bash.waitForFinished());
+        QCOMPARE(bash.readAllStandardError(), QByteArray());
+        QCOMPARE(QString::fromUtf8(bash.readAllStandardOutput()).split(' ', Qt::SkipEmptyParts).join(' ').trimmed(),
+            offers.join(' '));
+    }
+
+    void completionScriptsNameEveryCommand()
+    {
+        const QByteArray commands = runWaste({"help"}).output;
+        for (const QString shell : {"bash", "zsh", "fish"}) {
+            const auto script = runWaste({"completion", shell});
+            COMPARE_EXIT(script, 0);
+            for (const char* name : {"run", "bench", "diskbench", "doctor", "verify", "completion"}) {
+                QVERIFY(commands.contains(name));
+                QVERIFY2(script.output.contains(name), name);
+            }
+            QCOMPARE(runWaste({"completion", shell, "--json"}).json()["script"].toString().toUtf8(), script.output);
+        }
+        COMPARE_EXIT(runWaste({"completion", "tcsh"}), kUsage);
+        COMPARE_EXIT(runWaste({"completion"}), kUsage);
     }
 
 private:

@@ -93,7 +93,7 @@ void TestVerifier::headersAloneAreAFastPass()
     flip("codebooks.bin", 500);
     flip("experts-L3.bin", 5 * 20480 + 3000);
     flip("experts-L3.bin", 4 * 20480 + 4);
-    const std::vector<Damage> found = damages({.verification = Verification::Headers, .layer = {}});
+    const std::vector<Damage> found = damages({.headersOnly = true, .layer = {}});
     QCOMPARE(found.size(), std::size_t{1});
     QCOMPARE(found[0].expert, std::optional<std::uint32_t>(4));
 }

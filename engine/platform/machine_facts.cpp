@@ -1,0 +1,124 @@
+#include "waste/machine_facts.h"
+
+#include "platform/direct_file.h"
+#include "platform/linux_facts.h"
+#include "platform/output_file.h"
+#include "platform/path_text.h"
+#include "platform/processes.h"
+#include "platform/system_memory.h"
+#include "platform/threads.h"
+
+#include <array>
+#include <string>
+#include <system_error>
+
+#if defined(__linux__)
+#include <linux/io_uring.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#if !defined(_WIN32)
+#include <sys/resource.h>
+#endif
+#include <cerrno>
+
+namespace waste {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+MachineFacts::IoUring probeIoUring()
+{
+#if defined(__linux__)
+    io_uring_params parameters = {};
+    const long descriptor = syscall(__NR_io_uring_setup, 1, &parameters);
+    if (descriptor >= 0) {
+        close(static_cast<int>(descriptor));
+        return MachineFacts::IoUring::Available;
+    }
+    return errno == ENOSYS ? MachineFacts::IoUring::Absent : MachineFacts::IoUring::Refused;
+#else
+    return MachineFacts::IoUring::Absent;
+#endif
+}
+
+std::uint64_t lockLimitBytes()
+{
+#if defined(_WIN32)
+    return 0;
+#else
+    rlimit limit = {};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return 0;
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : std::uint64_t{limit.rlim_cur};
+#endif
+}
+
+std::optional<bool> isDirect(const fs::path& file)
+{
+    const auto opened = DirectFile::open(file, DirectFile::Access::Direct);
+    return opened ? std::optional(opened->isDirect()) : std::nullopt;
+}
+
+// Tried with a file that is there, else with one written for the purpose.
+std::optional<bool> probeDirectIo(const fs::path& path)
+{
+    std::error_code error;
+    if (!fs::is_directory(path, error))
+        return isDirect(path);
+    for (fs::directory_iterator entry(path, error), end; entry != end; entry.increment(error))
+        if (entry->is_regular_file(error) && entry->file_size(error) >= kDirectIoAlignment)
+            return isDirect(entry->path());
+
+    const fs::path file = path / ("waste-doctor-" + std::to_string(currentProcessId()) + ".tmp");
+    std::optional<bool> direct;
+    if (auto output = OutputFile::open(file, OutputFile::Mode::Replace)) {
+        const std::array<std::byte, kDirectIoAlignment> block = {};
+        if (output->append(block) && output->close())
+            direct = isDirect(file);
+        fs::remove(file, error);
+    }
+    return direct;
+}
+
+} // namespace
+
+MachineFacts MachineFacts::detect()
+{
+    const fs::path root = "/";
+    MachineFacts facts;
+    facts.memory = {physicalMemoryBytes(), usableMemoryBytes()};
+    facts.controlGroupVersion = waste::controlGroupVersion(root);
+    facts.availableBytes = meminfoBytes("MemAvailable", root);
+    facts.swapBytes = meminfoBytes("SwapTotal", root);
+    facts.lockableBytes = lockLimitBytes();
+    facts.hugePages = hugePagesSetting(root);
+    facts.ioUring = probeIoUring();
+    facts.logicalCpus = logicalCpuCount();
+    facts.physicalCores = physicalCoreCount();
+    return facts;
+}
+
+Result<DriveFacts> DriveFacts::of(const fs::path& path)
+{
+    std::error_code error;
+    const fs::path place = fs::canonical(path, error);
+    if (error)
+        return Error{ErrorCode::NotFound, "", textFromPath(path) + ": there is no such file or folder"};
+    DriveFacts facts;
+    WASTE_TRY(facts.freeBytes, freeSpaceBytes(place));
+    if (const auto mount = mountOf(place, "/")) {
+        facts.fileSystem = mount->fileSystem;
+        facts.device = mount->source;
+        facts.kind = kindOfFileSystem(mount->fileSystem);
+        if (const auto device = blockDeviceOf(*mount, "/")) {
+            facts.device = device->name;
+            facts.kind = device->kind;
+        }
+    }
+    facts.directIo = probeDirectIo(place);
+    return facts;
+}
+
+} // namespace waste

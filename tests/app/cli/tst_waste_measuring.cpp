@@ -1,0 +1,226 @@
+// bench, diskbench and doctor: their JSON key by key, and figures that have to fit each other. No test looks at a
+// speed.
+
+#include "waste_program.h"
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+
+namespace {
+
+const QString kModel = QStringLiteral(WASTE_K3_MINI_CONTAINER);
+constexpr int kAccessesPerToken = 7 * 4; // MoE layers and experts a token of K3-mini
+
+QStringList missingKeys(const QJsonObject& object, const QStringList& keys)
+{
+    QStringList missing;
+    for (const QString& key : keys)
+        if (!object.contains(key))
+            missing << key;
+    return missing;
+}
+
+QStringList bench(const QStringList& options)
+{
+    return QStringList{"bench", kModel, "--json"} + options;
+}
+
+QStringList quickDiskBench(const QString& path, const QStringList& options = {})
+{
+    return QStringList{"diskbench", path, "--json", "--seconds", "0.05", "--size", "32M", "--record", "256K"} + options;
+}
+
+} // namespace
+
+class TestWasteMeasuring : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void benchHasTheKeysOfTheReferenceAndOurs()
+    {
+        const auto outcome = runWaste(bench({"-n", "4"}));
+        COMPARE_EXIT(outcome, 0);
+        QCOMPARE(outcome.jsonLines().size(), 1);
+        const QJsonObject json = outcome.json();
+        QCOMPARE(missingKeys(json,
+                     {"tokens", "tok_per_s", "experts_hit", "experts_missed", "bytes_read", "direct_io",
+                         "prefill_tok_per_s", "decode_tok_per_s", "ms_per_token", "repeat", "budget_bytes",
+                         "expert_cache_bytes", "io_seconds", "disk_busy_seconds", "compute_seconds", "total_seconds"}),
+            QStringList());
+        QCOMPARE(json["tokens"].toInt(), 4);
+        QCOMPARE(json["repeat"].toInt(), 1);
+        QVERIFY(json["decode_tok_per_s"].toDouble() > 0);
+        QVERIFY(json["prefill_tok_per_s"].toDouble() > 0);
+    }
+
+    void benchCountsEveryExpertOfTheDecodedTokens()
+    {
+        const QJsonObject json = runWaste(bench({"-n", "6", "--repeat", "2", "--prompt-tokens", "40"})).json();
+        QCOMPARE(json["tokens"].toInt(), 12);
+        QCOMPARE(json["prompt_tokens"].toInt(), 40);
+        QCOMPARE(json["experts_hit"].toInt() + json["experts_missed"].toInt(), 12 * kAccessesPerToken);
+        const double accesses = 12.0 * kAccessesPerToken;
+        QCOMPARE(json["hit_rate"].toDouble(), json["experts_hit"].toDouble() / accesses);
+        QCOMPARE(json["bytes_per_token"].toDouble(), json["bytes_read"].toDouble() / 12);
+    }
+
+    void theMedianLiesBetweenTheFastestAndTheSlowestRound()
+    {
+        const QJsonObject json = runWaste(bench({"-n", "2", "--repeat", "3", "--warmup"})).json();
+        for (const char* phase : {"prefill", "decode"}) {
+            const QString key = QString(phase) + "_tok_per_s";
+            QVERIFY(json[key + "_min"].toDouble() <= json[key].toDouble());
+            QVERIFY(json[key].toDouble() <= json[key + "_max"].toDouble());
+        }
+    }
+
+    void aSmallCacheReadsFromTheDisk()
+    {
+        const QJsonObject plan = runWaste({"plan", kModel, "--json"}).json();
+        const QString floor = QString::number(plan["floor_bytes"].toInteger());
+        const QJsonObject json = runWaste(bench({"-n", "8", "--budget", floor})).json();
+        QVERIFY(json["bytes_read"].toInteger() > 0);
+        QVERIFY(json["disk_busy_seconds"].toDouble() > 0);
+        QVERIFY(json["disk_bytes_per_s"].toDouble() > 0);
+        QVERIFY(json["io_seconds"].toDouble() <= json["total_seconds"].toDouble());
+    }
+
+    void routesOfEveryDecodedTokenAreRecorded()
+    {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath("routes.jsonl");
+        // Rounds do the same work, so one of them is enough.
+        COMPARE_EXIT(runWaste(bench({"-n", "5", "--repeat", "2", "--record-routes", file})), 0);
+        QFile routes(file);
+        QVERIFY(routes.open(QIODevice::ReadOnly));
+        const QByteArrayList lines = routes.readAll().trimmed().split('\n');
+        QCOMPARE(lines.size(), 5);
+        for (qsizetype tok = 0; tok < lines.size(); ++tok) {
+            const QJsonObject token = QJsonDocument::fromJson(lines[tok]).object();
+            QCOMPARE(token["tok"].toInt(-1), int(tok));
+            const QJsonArray layers = token["layers"].toArray();
+            QCOMPARE(layers.size(), 7);
+            for (const auto& layer : layers) {
+                const QJsonArray experts = layer.toArray();
+                QCOMPARE(experts.size(), 4);
+                for (qsizetype i = 1; i < experts.size(); ++i)
+                    QVERIFY(experts[i - 1].toInt() < experts[i].toInt());
+            }
+        }
+    }
+
+    void benchRefusesWhatDoesNotFitTheContext()
+    {
+        const auto outcome = runWaste(bench({"--ctx", "64", "--prompt-tokens", "60", "-n", "8"}));
+        COMPARE_EXIT(outcome, 2);
+        QCOMPARE(outcome.json()["reason"].toString(), u"context_length_exceeded"_s);
+    }
+
+    void benchSpeaksToPeopleToo()
+    {
+        const auto outcome = runWaste({"bench", kModel, "-n", "2", "-q"});
+        COMPARE_EXIT(outcome, 0);
+        for (const char* word : {"prefill", "decode", "tok/s", "found in the cache", "waiting for reads"})
+            QVERIFY2(outcome.output.contains(word), outcome.output.constData());
+        QVERIFY(outcome.errors.isEmpty());
+    }
+
+    void aDriveIsMeasuredAndLeftAsItWas()
+    {
+        const QTemporaryDir folder;
+        const auto outcome = runWaste(quickDiskBench(folder.path()));
+        COMPARE_EXIT(outcome, 0);
+        const QJsonObject json = outcome.json();
+        QCOMPARE(missingKeys(json,
+                     {"path", "file_bytes", "record_bytes", "direct_io", "sequential_bytes_per_s", "random",
+                         "random_bytes_per_s", "verdict"}),
+            QStringList());
+        QVERIFY(json["wrote_test_file"].toBool());
+        QCOMPARE(json["file_bytes"].toInteger(), qint64{32} << 20);
+        QCOMPARE(json["record_bytes"].toInteger(), qint64{256} << 10);
+        QList<int> depths;
+        for (const auto& value : json["random"].toArray()) {
+            const QJsonObject run = value.toObject();
+            depths << run["depth"].toInt();
+            QVERIFY(run["bytes_per_s"].toDouble() > 0);
+            QVERIFY(run["latency_ms_p50"].toDouble() <= run["latency_ms_p95"].toDouble());
+        }
+        QCOMPARE(depths, QList<int>({1, 2, 4, 8}));
+        QVERIFY(QDir(folder.path()).isEmpty());
+    }
+
+    void aModelIsPredictedFromItsDrive()
+    {
+        const QTemporaryDir folder;
+        const QString floor = QString::number(runWaste({"plan", kModel, "--json"}).json()["floor_bytes"].toInteger());
+        const QJsonObject json = runWaste(quickDiskBench(folder.path(), {kModel, "--budget", floor})).json();
+        const QJsonObject prediction = json["prediction"].toObject();
+        QCOMPARE(prediction["model"].toString(), u"k3-mini"_s);
+        const double tokenBytes = kAccessesPerToken * 20480.0;
+        QCOMPARE(prediction["cold_tok_per_s"].toDouble(), json["random_bytes_per_s"].toDouble() / tokenBytes);
+        const double hits = prediction["expected_hit_rate"].toDouble();
+        QVERIFY(hits > 0 && hits < 1);
+        QCOMPARE(prediction["tok_per_s"].toDouble(), prediction["cold_tok_per_s"].toDouble() / (1 - hits));
+
+        // With everything in RAM the drive decides nothing.
+        const QJsonObject cached = runWaste(quickDiskBench(folder.path(), {kModel})).json()["prediction"].toObject();
+        QCOMPARE(cached["expected_hit_rate"].toDouble(), 1.0);
+        QVERIFY(cached["tok_per_s"].isNull());
+    }
+
+    void whatCannotBeMeasuredIsRefused_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<int>("exitCode");
+        QTest::newRow("no path") << QStringList{"diskbench"} << 2;
+        QTest::newRow("no such path") << QStringList{"diskbench", "/nonexistent/place"} << 6;
+        QTest::newRow("an odd record") << QStringList{"diskbench", ".", "--record", "1000"} << 2;
+        QTest::newRow("a file smaller than a record")
+            << QStringList{"diskbench", kModel + "/manifest.json", "--record", "1G"} << 2;
+        QTest::newRow("no such model") << QStringList{"doctor", "/nonexistent/model"} << 6;
+    }
+    void whatCannotBeMeasuredIsRefused()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(int, exitCode);
+        COMPARE_EXIT(runWaste(arguments), exitCode);
+    }
+
+    void theDoctorLooksAtEverythingThatMatters()
+    {
+        const auto outcome = runWaste({"doctor", kModel, "--json"});
+        COMPARE_EXIT(outcome, 0);
+        const QJsonObject json = outcome.json();
+        QCOMPARE(missingKeys(json,
+                     {"physical_ram_bytes", "usable_ram_bytes", "cgroup_version", "huge_pages", "io_uring", "cores",
+                         "cpu_features", "drive", "findings"}),
+            QStringList());
+        QVERIFY(json["usable_ram_bytes"].toInteger() <= json["physical_ram_bytes"].toInteger());
+        QVERIFY(json["drive"].toObject()["free_bytes"].toInteger() > 0);
+        QStringList topics;
+        for (const auto& value : json["findings"].toArray()) {
+            const QJsonObject finding = value.toObject();
+            topics << finding["topic"].toString();
+            QVERIFY(!finding["text"].toString().isEmpty());
+        }
+        for (const char* topic :
+            {"ram", "cgroup", "cpu", "huge_pages", "io_uring", "drive", "space", "direct_io", "model"})
+            QVERIFY2(topics.contains(QLatin1String(topic)), topic);
+    }
+
+    void theDoctorSaysWhenAModelDoesNotFit()
+    {
+        const QJsonObject json = runWaste({"doctor", kModel, "--json", "--budget", "1M"}).json();
+        bool told = false;
+        for (const auto& value : json["findings"].toArray()) {
+            const QJsonObject finding = value.toObject();
+            told = told || (finding["topic"] == "model"_L1 && finding["level"] == "problem"_L1);
+        }
+        QVERIFY(told);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestWasteMeasuring)
+#include "tst_waste_measuring.moc"
