@@ -4,7 +4,6 @@
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "layers/router.h"
-#include "layers/router_lookahead.h"
 
 #include <algorithm>
 
@@ -130,13 +129,12 @@ private:
 
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const TokenInput& input, const MoeScratch& scratch, const TokenOutput& output,
-    const CancelFlag* cancel, const NextMoe& next)
+    const CancelFlag* cancel)
 {
     MoeLayer moe(compute, config, weights, scratch, input);
     moe.route();
     const std::span<const std::uint16_t> experts = moe.distinctExperts();
     source.announce(layer, experts);
-    guessNextExperts(compute, config, next, input, scratch, source); // the scores have been used up
     moe.runShared(output); // while the experts are being read
     moe.clearSum();
     for (const std::uint16_t expert : experts) {

@@ -3,7 +3,6 @@
 #include "experts/expert_source.h"
 #include "layers/compute.h"
 #include "layers/model_weights.h"
-#include "layers/router_lookahead.h"
 #include "memory/arena.h"
 #include "waste/result.h"
 #include "waste/types.h"
@@ -65,6 +64,6 @@ struct MoeScratch {
 // scratch and output; the call can be repeated. Errors: Cancelled, Io, Corrupt.
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const kernels::TokenInput& input, const MoeScratch& scratch,
-    const kernels::TokenOutput& output, const CancelFlag* cancel, const NextMoe& next = {});
+    const kernels::TokenOutput& output, const CancelFlag* cancel);
 
 } // namespace waste

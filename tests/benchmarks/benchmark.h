@@ -1,5 +1,7 @@
 #pragma once
 
+#include "waste/result.h"
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -7,50 +9,59 @@
 
 namespace waste::benchmark {
 
-// One line of the table. `limit` is what the machine allows in the same unit, measured in the same run;
-// 0: none is known. `goalRatio` is the share of it that we want; 0: no goal yet.
+// One line of the table. `limit` is what the machine allows in the same unit, measured in the same run; 0: none is
+// known. The ratio is value to limit, or limit to value where less is better, so that more of it is always better;
+// `goalRatio` is what we want of it, 0: no goal.
 struct Line {
     std::string name;
     double value = 0;
     std::string unit;
     double limit = 0;
     double goalRatio = 0;
+    bool lessIsBetter = false;
+
+    [[nodiscard]] double ratio() const // with a limit
+    {
+        return lessIsBetter ? limit / value : value / limit;
+    }
 };
 
+// Prints each line as soon as it is measured.
 class Table {
 public:
-    void add(Line line) { m_lines.push_back(std::move(line)); }
-    void printText() const;
-    void printJson() const; // one object a line
+    enum class Form : std::uint8_t { Text, Json };
+
+    explicit Table(Form form);
+    void add(const Line& line);
+    void note(const std::string& text) const; // for people; on standard error
 
 private:
-    std::vector<Line> m_lines;
+    const Form m_form;
 };
 
-// Median seconds of one call, over at least `rounds` calls and a fifth of a second, after one warm-up.
+// Seconds of the fastest of at least `rounds` calls over at least a fifth of a second, after one warm-up. On a
+// machine that does other things as well the fastest call is the one that was disturbed least.
 template<typename Work>
-double medianSeconds(int rounds, Work&& work)
+double bestSeconds(int rounds, Work&& work)
 {
     using Clock = std::chrono::steady_clock;
     work();
-    std::vector<double> times;
+    double best = 1e9;
     const auto begin = Clock::now();
-    while (times.size() < static_cast<std::size_t>(rounds) || Clock::now() - begin < std::chrono::milliseconds(200)) {
+    for (int round = 0; round < rounds || Clock::now() - begin < std::chrono::milliseconds(200); ++round) {
         const auto start = Clock::now();
         work();
-        times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
     }
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
+    return best;
 }
 
-// What the machine reads from memory, GB/s: the limit of everything that is cached.
+// What the machine reads from memory, bytes a second: the limit of everything that is cached.
 struct MemoryBandwidth {
-    double oneThread = 0;
+    double oneThread = 0; // GB/s
     double allThreads = 0;
 };
 MemoryBandwidth measureMemory(Table& table);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
-void measureModel(Table& table);
 
 } // namespace waste::benchmark

@@ -47,11 +47,11 @@ void measureTrunk(Table& table, const KernelTable& kernels, WeightFormat format,
 
     const auto x = randomVector(kColumns * 64);
     std::vector<float> y(std::size_t{kRows} * 64);
-    const double one = medianSeconds(3, [&] { kernels.multiplyRows(matrix, x.data(), y.data(), 0, kRows); });
+    const double one = bestSeconds(3, [&] { kernels.multiplyRows(matrix, x.data(), y.data(), 0, kRows); });
     table.add({std::string("trunk ") + name + " 12288x7168, one vector", bytes / one / 1e9, "GB/s", limit, 0.7});
 
     std::vector<float> tile(kernels::kTileFloats);
-    const double many = medianSeconds(1, [&] {
+    const double many = bestSeconds(1, [&] {
         kernels::multiply(kernels, matrix, {x.data(), kColumns, 64}, {y.data(), kRows}, 0, kRows, tile.data());
     });
     table.add({std::string("trunk ") + name + " 12288x7168, 64 vectors", double{kRows} * kColumns * 64 / many / 1e9,
@@ -73,7 +73,7 @@ void measureExpert(
     const auto x = randomVector(kColumns);
     std::vector<float> y(kRows);
     std::size_t expert = 0;
-    const double seconds = medianSeconds(static_cast<int>(kExperts), [&] {
+    const double seconds = bestSeconds(static_cast<int>(kExperts), [&] {
         VqMatrixView view{kRows, kColumns, 8, stages, indexBits, 64};
         view.indices = reinterpret_cast<const std::uint8_t*>(indices.data()) + expert * indexBytes;
         view.scales = scales.data();

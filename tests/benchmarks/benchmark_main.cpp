@@ -1,53 +1,71 @@
-#include "benchmark.h"
+// waste_benchmark: one table of figures, each beside what the machine allows, measured in the same run.
 
-#include <nlohmann/json.hpp>
+#include "benchmark_models.h"
 
 #include <cstdio>
-#include <cstring>
+#include <string>
+#include <string_view>
 
-namespace waste::benchmark {
+namespace {
 
-void Table::printText() const
+using namespace waste::benchmark;
+
+struct Options {
+    Table::Form form = Table::Form::Text;
+    BenchModels::Size size = BenchModels::Size::Full;
+    std::string folder = "build/bench";
+    std::string only; // a section; empty: all
+};
+
+int usage()
 {
-    std::printf("%-44s %12s %-10s %12s %7s %7s\n", "", "measured", "", "limit", "share", "goal");
-    for (const Line& line : m_lines) {
-        std::printf("%-44s %12.3f %-10s", line.name.c_str(), line.value, line.unit.c_str());
-        if (line.limit > 0)
-            std::printf(" %12.3f %6.1f%%", line.limit, 100 * line.value / line.limit);
-        if (line.goalRatio > 0)
-            std::printf(" %6.0f%%", 100 * line.goalRatio);
-        std::printf("\n");
-    }
+    std::fputs("usage: waste_benchmark [--json] [--quick] [--folder DIR] [--only SECTION]\n"
+               "  --json          one object a line\n"
+               "  --quick         small containers, a minute\n"
+               "  --folder DIR    where the containers of random weights are made and kept (default build/bench)\n"
+               "  --only SECTION  kernels, opening, decode or context\n",
+        stderr);
+    return 2;
 }
 
-void Table::printJson() const
+bool readOptions(int argc, char** argv, Options& options)
 {
-    for (const Line& line : m_lines) {
-        nlohmann::ordered_json object{{"name", line.name}, {"value", line.value}, {"unit", line.unit},
-            {"limit", nullptr}, {"ratio", nullptr}, {"goal_ratio", nullptr}};
-        if (line.limit > 0) {
-            object["limit"] = line.limit;
-            object["ratio"] = line.value / line.limit;
-        }
-        if (line.goalRatio > 0)
-            object["goal_ratio"] = line.goalRatio;
-        std::printf("%s\n", object.dump().c_str());
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view option = argv[i];
+        const bool hasValue = i + 1 < argc;
+        if (option == "--json")
+            options.form = Table::Form::Json;
+        else if (option == "--quick")
+            options.size = BenchModels::Size::Quick;
+        else if (option == "--folder" && hasValue)
+            options.folder = argv[++i];
+        else if (option == "--only" && hasValue)
+            options.only = argv[++i];
+        else
+            return false;
     }
+    return true;
 }
 
-} // namespace waste::benchmark
+} // namespace
 
 int main(int argc, char** argv)
 {
-    using namespace waste::benchmark;
-    const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-    Table table;
+    Options options;
+    if (!readOptions(argc, argv, options))
+        return usage();
+    const auto wanted = [&options](
+                            std::string_view section) { return options.only.empty() || options.only == section; };
+    Table table(options.form);
+    BenchModels models(options.folder, options.size, table);
     const MemoryBandwidth memory = measureMemory(table);
-    measureKernels(table, memory);
-    measureModel(table);
-    if (json)
-        table.printJson();
-    else
-        table.printText();
+    if (wanted("kernels"))
+        measureKernels(table, memory);
+    if (wanted("opening"))
+        measureOpening(table, models);
+    if (wanted("decode"))
+        measureDecode(table, memory, models);
+    if (wanted("context"))
+        measureLongContext(table, memory, models);
     return 0;
 }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "benchmark.h"
+#include "support/wide_container/wide_container.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace waste::benchmark {
+
+// The containers of random weights that the model benchmarks run on. Made when they are first wanted and kept:
+// writing them takes longer than measuring.
+class BenchModels {
+public:
+    enum class Size : std::uint8_t { Full, Quick };
+
+    BenchModels(std::filesystem::path folder, Size size, const Table& table);
+
+    // Kimi-Linear (a) and K3 (b). Empty, after a note, where the disk has no room even for a small one.
+    std::optional<std::filesystem::path> kimiLinear();
+    std::optional<std::filesystem::path> k3();
+
+private:
+    // The first of the models, largest first, that is there or fits.
+    std::optional<std::filesystem::path> firstThatFits(const std::string& name, std::vector<test::WideModel> models);
+    std::optional<std::filesystem::path> obtain(const std::string& name, const test::WideModel& model);
+
+    const std::filesystem::path m_folder;
+    const Size m_size;
+    const Table& m_table;
+};
+
+} // namespace waste::benchmark
