@@ -1,6 +1,7 @@
 # Files of one instruction set get its flags, and they alone. -O3 whatever the build type: below it the
 # compiler leaves short loops over arrays of registers as loops over memory, a quarter of the speed.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_planes.cpp kernels/x86_avx2_weights.cpp
+    set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_planes.cpp kernels/x86_avx2_tables.cpp
+        kernels/x86_avx2_weights.cpp
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
 endif()

@@ -100,6 +100,15 @@ struct KernelTable {
     // y[t·yStride + r] = Σ_c W[r][c]·x[t][c] for begin ≤ r < end; W is Q4G or Q8G with groups of kPlaneGroup.
     void (*multiplyPlanes)(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
         std::uint32_t begin, std::uint32_t end);
+
+    // Positions [begin, end) of an input of matrix.columns, for all matrices with these codebooks; `begin` is a
+    // multiple of kTableBlock, and so is `end` unless it is the last. Only shape and codebooks of the matrix are
+    // read; it takes tables.
+    void (*buildTables)(
+        const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
+    // y[r] = Σ_c W[r][c]·x[c] for begin ≤ r < end, `begin` a multiple of the index block.
+    void (*multiplyTables)(
+        const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 };
 
 const KernelTable& scalarTable();

@@ -302,6 +302,8 @@ const KernelTable& scalarTable()
         .kdaStep = kdaStep,
         .splitPlanes = scalar::splitPlanes,
         .multiplyPlanes = scalar::multiplyPlanes,
+        .buildTables = scalar::buildTables,
+        .multiplyTables = scalar::multiplyTables,
     };
     return table;
 }

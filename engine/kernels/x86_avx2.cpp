@@ -346,6 +346,8 @@ const KernelTable& avx2Table()
         .kdaStep = kdaStep,
         .splitPlanes = avx2::splitPlanes,
         .multiplyPlanes = avx2::multiplyPlanes,
+        .buildTables = avx2::buildTables,
+        .multiplyTables = avx2::multiplyTables,
     };
     return table;
 }

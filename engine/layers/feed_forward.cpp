@@ -11,15 +11,6 @@ namespace {
 
 constexpr std::uint32_t kRowsPerItem = 32;
 
-void activate(
-    const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count)
-{
-    if (config.activation == ModelConfig::Activation::Situ)
-        kernels.situ({config.situBeta, config.situLinearBeta}, gate, up, count);
-    else
-        kernels.silu(gate, up, count);
-}
-
 // Calls body(rowBegin, rowEnd, worker) in parallel for all rows.
 template<typename Body>
 void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAddsPerRow, const Body& body)
@@ -30,12 +21,23 @@ void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAdd
         });
 }
 
-void runDense(const Compute& compute, const ModelConfig& config, const DenseExpert& matrices,
+} // namespace
+
+void activate(
+    const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count)
+{
+    if (config.activation == ModelConfig::Activation::Situ)
+        kernels.situ({config.situBeta, config.situLinearBeta}, gate, up, count);
+    else
+        kernels.silu(gate, up, count);
+}
+
+void runFeedForward(const Compute& compute, const ModelConfig& config, const DenseExpert& weights,
     const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
 {
-    const auto& [gate, up, down] = matrices;
+    const auto& [gate, up, down] = weights;
     const std::size_t width = gate.rows;
-    const LinearInput prepared = prepareInput(compute, input, {matrices.data(), 2});
+    const LinearInput prepared = prepareInput(compute, input, {weights.data(), 2});
     forRows(compute, gate.rows, std::size_t{2} * gate.columns * input.tokens,
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             multiplyRows(compute, gate, prepared, {scratch.gate, width}, begin, end, worker);
@@ -50,39 +52,6 @@ void runDense(const Compute& compute, const ModelConfig& config, const DenseExpe
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             multiplyRows(compute, down, hidden, output, begin, end, worker);
         });
-}
-
-void runVq(const Compute& compute, const ModelConfig& config, const VqExpert& matrices,
-    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
-{
-    const auto& [gate, up, down] = matrices;
-    const std::size_t width = gate.rows;
-    forRows(compute, gate.rows, std::size_t{2} * gate.columns * input.tokens,
-        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-            float* const tile = compute.tile(worker);
-            multiply(compute.kernels, gate, input, {scratch.gate, width}, begin, end, tile);
-            multiply(compute.kernels, up, input, {scratch.up, width}, begin, end, tile);
-            for (std::size_t token = 0; token < input.tokens; ++token) {
-                const std::size_t first = token * width + begin;
-                activate(compute.kernels, config, scratch.gate + first, scratch.up + first, end - begin);
-            }
-        });
-    const kernels::TokenInput hidden = {scratch.gate, width, input.tokens};
-    forRows(compute, down.rows, std::size_t{down.columns} * input.tokens,
-        [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-            multiply(compute.kernels, down, hidden, output, begin, end, compute.tile(worker));
-        });
-}
-
-} // namespace
-
-void runFeedForward(const Compute& compute, const ModelConfig& config, const ExpertView& weights,
-    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
-{
-    if (const auto* dense = std::get_if<DenseExpert>(&weights))
-        runDense(compute, config, *dense, input, scratch, output);
-    else
-        runVq(compute, config, std::get<VqExpert>(weights), input, scratch, output);
 }
 
 } // namespace waste

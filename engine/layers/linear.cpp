@@ -18,12 +18,15 @@ bool usesPlanes(const Compute& compute, const kernels::MatrixView& matrix)
     return compute.arithmetic == Arithmetic::Reduced && kernels::takesPlanes(matrix);
 }
 
-kernels::PlaneInput split(const Compute& compute, const kernels::TokenInput& input, std::uint32_t columns)
+} // namespace
+
+kernels::PlaneInput splitInput(
+    const Compute& compute, const PlaneScratch& scratch, const kernels::TokenInput& input, std::uint32_t columns)
 {
     const std::size_t groups = ceilDivide(std::size_t{columns}, kernels::kPlaneGroup);
-    assert(input.tokens * groups <= compute.planes.groups.size());
+    assert(input.tokens * groups <= scratch.groups.size());
     const kernels::PlaneInput planes = {
-        compute.planes.groups.data(), compute.planes.scales.data(), compute.planes.sums.data(), groups, input.tokens};
+        scratch.groups.data(), scratch.scales.data(), scratch.sums.data(), groups, input.tokens};
     compute.pool.parallelFor(static_cast<std::uint32_t>(input.tokens), pieceGrain(kSplitCost * columns),
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
             for (std::size_t token = begin; token < end; ++token) {
@@ -35,14 +38,12 @@ kernels::PlaneInput split(const Compute& compute, const kernels::TokenInput& inp
     return planes;
 }
 
-} // namespace
-
 LinearInput prepareInput(
     const Compute& compute, const kernels::TokenInput& input, std::span<const kernels::MatrixView> matrices)
 {
     for (const kernels::MatrixView& matrix : matrices) {
         if (usesPlanes(compute, matrix))
-            return {input, split(compute, input, matrix.columns)};
+            return {input, splitInput(compute, compute.planes, input, matrix.columns)};
     }
     return {input, {}};
 }

@@ -12,7 +12,10 @@ struct LinearInput {
     kernels::TokenInput exact;
     kernels::PlaneInput planes;
 };
-// Splits into compute.planes, which hold one input at a time; in parallel for many tokens.
+// Splits vectors of `columns` values; in parallel for many.
+kernels::PlaneInput splitInput(
+    const Compute& compute, const PlaneScratch& scratch, const kernels::TokenInput& input, std::uint32_t columns);
+// Splits into compute.planes, which hold one input at a time.
 LinearInput prepareInput(
     const Compute& compute, const kernels::TokenInput& input, std::span<const kernels::MatrixView> matrices);
 

@@ -65,30 +65,14 @@ public:
             {m_scratch.sharedGate.data(), m_scratch.sharedUp.data()}, output);
     }
 
-    void clearSum() { std::fill_n(m_scratch.sum.data(), m_tokens * m_width, 0.0F); }
-
-    // sum[t] += w_e · FFN_e(ξ[t]) for the tokens that chose the expert
-    void addExpert(std::uint16_t expert, const ExpertView& weights)
+    // sum[t] = Σ_e w_e · FFN_e(ξ[t])
+    Status runRouted(ExpertSource& source, std::size_t distinctCount, const CancelFlag* cancel)
     {
-        std::size_t count = 0;
-        const TokenInput latent = expertInput();
-        for (std::uint32_t token = 0; token < m_tokens; ++token) {
-            const auto chosen =
-                m_scratch.experts.subspan(std::size_t{token} * m_config.expertsPerToken, m_config.expertsPerToken);
-            const auto place = std::lower_bound(chosen.begin(), chosen.end(), expert);
-            if (place == chosen.end() || *place != expert)
-                continue;
-            m_scratch.tokensOfExpert[count] = token;
-            m_scratch.weightsOfExpert[count] =
-                m_scratch.weights[static_cast<std::size_t>(&*place - m_scratch.experts.data())];
-            std::copy_n(latent.x + token * latent.stride, m_width, m_scratch.expertInput.data() + count * m_width);
-            ++count;
-        }
-        runFeedForward(m_compute, m_config, weights, {m_scratch.expertInput.data(), m_width, count},
-            {m_scratch.expertGate.data(), m_scratch.expertUp.data()}, {m_scratch.expertOutput.data(), m_width});
-        for (std::size_t i = 0; i < count; ++i)
-            m_compute.kernels.addScaled(m_scratch.weightsOfExpert[i], m_scratch.expertOutput.data() + i * m_width,
-                m_scratch.sum.data() + m_scratch.tokensOfExpert[i] * m_width, m_width);
+        const std::size_t chosen = m_tokens * m_config.expertsPerToken;
+        const Routing routing = {static_cast<std::uint32_t>(m_tokens), m_config.expertsPerToken,
+            m_scratch.experts.first(chosen), m_scratch.weights.first(chosen), distinctCount};
+        return runRoutedExperts(
+            m_compute, m_config, routing, source, expertInput(), m_scratch.routed, m_scratch.sum.data(), cancel);
     }
 
     // output[t] += the experts' sum, through norm and up-projection if they are latent
@@ -136,13 +120,7 @@ Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeight
     const std::span<const std::uint16_t> experts = moe.distinctExperts();
     source.announce(layer, experts);
     moe.runShared(output); // while the experts are being read
-    moe.clearSum();
-    for (const std::uint16_t expert : experts) {
-        if (cancel != nullptr && cancel->isCancelled())
-            return Error{ErrorCode::Cancelled, "", "stopped before an expert was read"};
-        WASTE_TRY(const ExpertSource::Pin pin, source.acquire({layer, expert}));
-        moe.addExpert(expert, pin.view());
-    }
+    WASTE_TRY_STATUS(moe.runRouted(source, experts.size(), cancel));
     moe.addSum(output);
     return {};
 }

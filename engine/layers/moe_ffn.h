@@ -3,6 +3,7 @@
 #include "experts/expert_source.h"
 #include "layers/compute.h"
 #include "layers/model_weights.h"
+#include "layers/routed_experts.h"
 #include "memory/arena.h"
 #include "waste/result.h"
 #include "waste/types.h"
@@ -21,12 +22,9 @@ struct MoeScratch {
     std::span<std::uint16_t> distinct; // [tokens·k]
     std::span<float> latent; // [tokens][lat]; latent experts only
     std::span<float> sum; // [tokens][lat]
-    std::span<float> expertInput, expertOutput; // [tokens][lat]
-    std::span<float> expertGate, expertUp; // [tokens][I]
     std::span<float> sharedGate, sharedUp; // [tokens][S]
     std::span<float> routedOutput; // [tokens][h]; latent experts only
-    std::span<std::uint32_t> tokensOfExpert; // [tokens]
-    std::span<float> weightsOfExpert; // [tokens]
+    RoutedScratch routed;
 
     template<typename A>
     static MoeScratch carve(A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax)
@@ -45,22 +43,17 @@ struct MoeScratch {
         scratch.weights = arena.template take<float>(chosen);
         scratch.distinct = arena.template take<std::uint16_t>(chosen);
         scratch.latent = arena.template take<float>(latentTokens * width);
-        for (std::span<float>* buffer : {&scratch.sum, &scratch.expertInput, &scratch.expertOutput})
-            *buffer = arena.template take<float>(tokens * width);
-        for (std::span<float>* buffer : {&scratch.expertGate, &scratch.expertUp})
-            *buffer = arena.template take<float>(tokens * config.expertWidth);
+        scratch.sum = arena.template take<float>(tokens * width);
         for (std::span<float>* buffer : {&scratch.sharedGate, &scratch.sharedUp})
             *buffer = arena.template take<float>(tokens * config.sharedWidth());
         scratch.routedOutput = arena.template take<float>(latentTokens * config.hiddenSize);
-        scratch.tokensOfExpert = arena.template take<std::uint32_t>(tokens);
-        scratch.weightsOfExpert = arena.template take<float>(tokens);
+        scratch.routed = RoutedScratch::carve(arena, config, chunkTokensMax);
         return scratch;
     }
 };
 
 // A whole mixture-of-experts layer (spec: model 6.9) for tokens that are already normalised. Each distinct
-// expert of the chunk is acquired once, in ascending order, and added to all its tokens: the order of the
-// sums is the same for one token and for many. After an error or a cancel nothing has been changed but
+// expert of the chunk is acquired once, as they arrive. After an error or a cancel nothing has been changed but
 // scratch and output; the call can be repeated. Errors: Cancelled, Io, Corrupt.
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const kernels::TokenInput& input, const MoeScratch& scratch,

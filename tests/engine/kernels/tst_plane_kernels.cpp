@@ -2,6 +2,7 @@
 // number of vectors and the range of rows; and they are as near the exact sums as 15 bits allow.
 
 #include "kernels/kernels.h"
+#include "plane_vectors.h"
 #include "stored_weights.h"
 
 #include <QTest>
@@ -16,28 +17,6 @@ using namespace waste::kernels;
 using namespace waste::test;
 
 namespace {
-
-// Vectors in planes, and the memory for them.
-struct Planes {
-    std::vector<PlaneGroup> groups;
-    std::vector<float> scales;
-    std::vector<std::int32_t> sums;
-    PlaneInput input;
-
-    Planes(const KernelTable& table, const std::vector<float>& x, std::size_t columns, std::size_t tokens)
-    {
-        const std::size_t count = (columns + kPlaneGroup - 1) / kPlaneGroup;
-        groups.resize(count * tokens);
-        scales.resize(count * tokens);
-        sums.resize(count * tokens);
-        input = {groups.data(), scales.data(), sums.data(), count, tokens};
-        for (std::size_t t = 0; t < tokens; ++t) {
-            const std::size_t first = t * count;
-            table.splitPlanes(x.data() + t * columns, columns,
-                {groups.data() + first, scales.data() + first, sums.data() + first, count, 1});
-        }
-    }
-};
 
 bool isSame(const PlaneGroup& a, const PlaneGroup& b)
 {
