@@ -9,12 +9,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <variant>
 
 namespace waste::app {
 
 namespace {
+
+std::vector<host::Block> picturesOf(const host::Message& message)
+{
+    std::vector<host::Block> pictures;
+    std::copy_if(message.blocks.begin(), message.blocks.end(), std::back_inserter(pictures),
+        [](const host::Block& block) { return block.type == host::Block::Type::Image; });
+    return pictures;
+}
 
 constexpr int kSaveDraftDelayMs = 1000;
 constexpr int kBuiltInModelTokensMax = 1500; // the longest conversations that it was trained on
@@ -37,10 +46,11 @@ ChatController::ChatController(const Services& services, QObject* parent)
     , m_services(services)
     , m_answers(m_messages, services.keeper, services.engine, services.list)
     , m_conversationId(host::newConversationId())
+    , m_pictures(services.keeper, services.engine)
 {
+    connect(&m_pictures, &DraftPictures::changed, this, &ChatController::noteDraftChange);
+    show({}, m_conversationId, {}, {});
     connect(&m_answers, &RunningAnswers::ended, this, &ChatController::answerEnded);
-    m_services.list.setCurrent(conversationId());
-    updateActions();
 }
 
 void ChatController::start()
@@ -55,7 +65,7 @@ void ChatController::start()
         if (unsent == list->conversations.end())
             return;
         m_unsentId = unsent->id;
-        if (isEmpty() && m_draft.isEmpty())
+        if (isEmpty() && m_draft.isEmpty() && m_pictures.count() == 0)
             open(QString::fromStdString(unsent->id));
     };
     m_services.keeper.list(onGuiThread<host::ConversationKeeper::List>(this, listed));
@@ -116,8 +126,14 @@ void ChatController::setDraft(const QString& draft)
     if (m_draft == draft)
         return;
     m_draft = draft;
-    m_saveDraftLater.start(kSaveDraftDelayMs, this);
     Q_EMIT draftChanged();
+    noteDraftChange();
+}
+
+void ChatController::noteDraftChange()
+{
+    m_isDraftChanged = true;
+    m_saveDraftLater.start(kSaveDraftDelayMs, this);
     updateActions();
 }
 
@@ -130,11 +146,12 @@ void ChatController::timerEvent(QTimerEvent* event)
 void ChatController::saveDraftNow()
 {
     m_saveDraftLater.stop();
-    if (!m_readOnlyReason.isEmpty() || std::exchange(m_savedDraft, m_draft) == m_draft)
+    if (!m_readOnlyReason.isEmpty() || !std::exchange(m_isDraftChanged, false))
         return;
+    const host::Draft draft{m_draft.toStdString(), m_pictures.blocks()};
     if (isEmpty())
-        m_unsentId = m_draft.isEmpty() ? std::string() : m_conversationId;
-    m_services.keeper.saveDraft(m_conversationId, m_draft.toStdString(), onGuiThread<void>(this, [this](Status saved) {
+        m_unsentId = draft.isEmpty() ? std::string() : m_conversationId;
+    m_services.keeper.saveDraft(m_conversationId, draft, onGuiThread<void>(this, [this](Status saved) {
         showSaveError(saved ? QString() : QString::fromStdString(saved.error().message));
     }));
 }
@@ -153,7 +170,10 @@ void ChatController::send()
         return;
     const QString text = std::exchange(m_draft, QString());
     Q_EMIT draftChanged();
-    submit(lastMessage() != nullptr ? lastMessage()->id : std::string(), text);
+    const auto pictures = m_pictures.take();
+    m_saveDraftLater.stop(); // the question becomes durable first
+    m_isDraftChanged = true;
+    submit(lastMessage() != nullptr ? lastMessage()->id : std::string(), text, pictures);
 }
 
 void ChatController::ask(const QString& text)
@@ -166,19 +186,20 @@ void ChatController::edit(const QString& messageId, const QString& text)
 {
     const host::Message* message = m_messages.conversation().find(messageId.toStdString());
     if (message != nullptr && message->role == host::Role::User && !text.trimmed().isEmpty() && mayWrite())
-        submit(message->parent, text);
+        submit(message->parent, text, picturesOf(*message));
 }
 
-void ChatController::submit(const std::string& parent, const QString& text)
+void ChatController::submit(const std::string& parent, const QString& text, const std::vector<host::Block>& pictures)
 {
     std::vector<host::Json> lines;
     if (isEmpty()) {
-        m_messages.setTitle(host::titleFrom(text.toStdString()));
+        m_messages.setTitle(host::titleFrom(text.isEmpty() ? pictures.front().name : text.toStdString()));
         lines.push_back(host::setLine("title", m_messages.conversation().title));
         lines.push_back(host::setLine("model", modelName().toStdString()));
         m_unsentId.clear();
     }
     host::Message question = newMessage(host::Role::User, parent);
+    question.blocks = pictures;
     question.append(host::Block::Type::Text, text.toStdString());
     lines.push_back(host::messageLine(question));
     const std::string questionId = question.id;
@@ -221,7 +242,10 @@ void ChatController::requestAnswer(
 {
     host::AnswerRequest request;
     request.id = answer.id;
-    request.messages = host::chatMessages(m_messages.conversation(), answer.parent);
+    host::ChatTurns turns = host::chatTurns(
+        m_messages.conversation(), answer.parent, m_services.keeper.attachmentsFolder(m_conversationId));
+    request.messages = std::move(turns.messages);
+    request.pictures = std::move(turns.pictures);
     request.partialMessage = host::assistantMessage(answer);
     request.thinking = m_services.settings.thinking();
     request.effort = m_services.settings.effortName();
@@ -257,8 +281,10 @@ void ChatController::takeBack(const std::string& answerId, const Error& error)
         } else {
             m_messages.removeLast(answerId);
             const host::Message* question = m_messages.conversation().find(undone->newQuestionId);
-            if (question != nullptr && m_draft.isEmpty())
+            if (question != nullptr && m_draft.isEmpty()) {
+                m_pictures.show(m_conversationId, picturesOf(*question));
                 setDraft(QString::fromStdString(question->textOf(host::Block::Type::Text)));
+            }
             m_messages.removeLast(undone->newQuestionId);
         }
         if (isEmpty()) {
@@ -303,7 +329,7 @@ void ChatController::open(const QString& conversationId)
         // What is being answered is newer here than on disk.
         if (auto running = m_answers.takeFromBackground(id))
             conversation->conversation = std::move(*running);
-        show(std::move(conversation->conversation), id, QString::fromStdString(conversation->draft),
+        show(std::move(conversation->conversation), id, conversation->draft,
             QString::fromStdString(conversation->readOnlyReason));
     };
     m_services.keeper.load(id, onGuiThread<host::ConversationKeeper::Loaded>(this, loaded));
@@ -319,12 +345,16 @@ void ChatController::leave()
 }
 
 void ChatController::show(
-    host::Conversation conversation, const std::string& id, const QString& draft, const QString& readOnlyReason)
+    host::Conversation conversation, const std::string& id, const host::Draft& draft, const QString& readOnlyReason)
 {
+    conversation.id = id;
     m_messages.show(std::move(conversation));
     m_conversationId = id;
     m_readOnlyReason = readOnlyReason;
-    m_draft = m_savedDraft = draft;
+    m_draft = QString::fromStdString(draft.text);
+    m_pictures.show(id, draft.attachments);
+    m_saveDraftLater.stop();
+    m_isDraftChanged = false;
     m_services.list.setCurrent(conversationId());
     Q_EMIT conversationChanged();
     Q_EMIT draftChanged();
@@ -402,6 +432,7 @@ void ChatController::handle(const std::vector<host::EngineEvent>& events)
             m_engineStatus = *status;
             m_services.status.setModelName(modelName());
             m_services.status.setEngine(*status);
+            m_pictures.setReadRate(status->readTokensPerSecond);
             if (isOtherModel || wasReady != isModelReady())
                 Q_EMIT modelChanged();
         }
@@ -436,7 +467,7 @@ QString ChatController::sendDisabledReason() const
         return tr("No model is open");
     if (isDue())
         return tr("The answer to the last message is not finished");
-    return m_draft.trimmed().isEmpty() ? tr("There is nothing to send yet") : QString();
+    return m_draft.trimmed().isEmpty() && m_pictures.count() == 0 ? tr("There is nothing to send yet") : QString();
 }
 
 bool ChatController::canContinue() const

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chat/conversation_list_model.h"
+#include "chat/draft_pictures.h"
 #include "chat/message_list_model.h"
 #include "chat/running_answers.h"
 #include "chat/status_model.h"
@@ -34,6 +35,7 @@ class ChatController : public QObject {
     Q_PROPERTY(bool empty READ isEmpty NOTIFY conversationChanged FINAL) // no message yet: show the start page
     // What stands in the composer; kept on disk one second after the last change.
     Q_PROPERTY(QString draft READ draft WRITE setDraft NOTIFY draftChanged FINAL)
+    Q_PROPERTY(waste::app::DraftPictures* pictures READ pictures CONSTANT FINAL) // attached to the draft
     Q_PROPERTY(QStringList samples READ samples CONSTANT FINAL)
     Q_PROPERTY(bool canSend READ canSend NOTIFY actionsChanged FINAL)
     Q_PROPERTY(QString sendDisabledReason READ sendDisabledReason NOTIFY actionsChanged FINAL)
@@ -73,6 +75,7 @@ public:
     [[nodiscard]] bool isEmpty() const { return m_messages.conversation().messages.empty(); }
     [[nodiscard]] QString draft() const { return m_draft; }
     void setDraft(const QString& draft);
+    [[nodiscard]] DraftPictures* pictures() { return &m_pictures; }
     [[nodiscard]] QStringList samples() const;
     [[nodiscard]] bool canSend() const { return sendDisabledReason().isEmpty(); }
     [[nodiscard]] QString sendDisabledReason() const;
@@ -122,14 +125,15 @@ private:
         bool canRetry = false;
         bool operator==(const Actions&) const = default;
     };
-    void submit(const std::string& parent, const QString& text);
+    void submit(const std::string& parent, const QString& text, const std::vector<host::Block>& pictures);
+    void noteDraftChange();
     void addAnswer(const std::string& parent, std::vector<host::Json> lines, const std::string& newQuestionId);
     void requestAnswer(
         const host::Message& answer, const RunningAnswers::Answer& running, std::vector<host::Json> lines);
     void takeBack(const std::string& answerId, const Error& error);
     void leave(); // the conversation on screen, before another one comes
-    void show(
-        host::Conversation conversation, const std::string& id, const QString& draft, const QString& readOnlyReason);
+    void show(host::Conversation conversation, const std::string& id, const host::Draft& draft,
+        const QString& readOnlyReason);
     void keep(const std::string& conversationId, host::Json line); // writes what nothing waits for
     [[nodiscard]] const host::Message* lastMessage() const; // of the branch on screen
     [[nodiscard]] bool isDue() const; // an answer of the conversation on screen
@@ -142,7 +146,8 @@ private:
     std::string m_conversationId; // on screen; not on disk before anything was typed
     std::string m_unsentId; // the new chat with a draft in it, if there is one
     QString m_draft;
-    QString m_savedDraft;
+    DraftPictures m_pictures;
+    bool m_isDraftChanged = false; // since it was saved
     QBasicTimer m_saveDraftLater;
     QString m_readOnlyReason;
     QString m_saveError;

@@ -1,5 +1,6 @@
 #include "chat/message_list_model.h"
 
+#include "chat/attachment_images.h"
 #include "chat/message_text.h"
 
 #include <algorithm>
@@ -57,6 +58,8 @@ QVariant MessageListModel::data(const QModelIndex& index, int role) const
         return QVariant::fromValue(isNotice ? State::Done : stateOf(message));
     case PlainTextRole:
         return isNotice ? row.notice : QString::fromStdString(message.textOf(host::Block::Type::Text));
+    case PicturesRole:
+        return isNotice ? QVariantList() : picturesOf(message);
     case BlocksRole: // building them changes nothing that anyone can see
         return QVariant::fromValue(const_cast<MessageListModel*>(this)->blocksOf(index.row()));
     case TimeRole:
@@ -83,9 +86,21 @@ QVariant MessageListModel::data(const QModelIndex& index, int role) const
 QHash<int, QByteArray> MessageListModel::roleNames() const
 {
     return {{MessageIdRole, "messageId"}, {AuthorRole, "author"}, {StateRole, "messageState"},
-        {PlainTextRole, "plainText"}, {BlocksRole, "blocks"}, {TimeRole, "time"}, {ModelNameRole, "modelName"},
-        {StatisticsRole, "statistics"}, {SiblingIndexRole, "siblingIndex"}, {SiblingCountRole, "siblingCount"},
-        {ErrorTitleRole, "errorTitle"}, {ErrorTextRole, "errorText"}, {LastRole, "last"}};
+        {PlainTextRole, "plainText"}, {PicturesRole, "pictures"}, {BlocksRole, "blocks"}, {TimeRole, "time"},
+        {ModelNameRole, "modelName"}, {StatisticsRole, "statistics"}, {SiblingIndexRole, "siblingIndex"},
+        {SiblingCountRole, "siblingCount"}, {ErrorTitleRole, "errorTitle"}, {ErrorTextRole, "errorText"},
+        {LastRole, "last"}};
+}
+
+QVariantList MessageListModel::picturesOf(const host::Message& message) const
+{
+    QVariantList pictures;
+    for (const host::Block& block : message.blocks) {
+        if (block.type == host::Block::Type::Image)
+            pictures << QVariant::fromValue(SentPicture{QString::fromStdString(block.name), pictureDetails(block, 0),
+                attachmentUrl(m_conversation.id, block.sha256)});
+    }
+    return pictures;
 }
 
 void MessageListModel::show(host::Conversation conversation)

@@ -5,6 +5,7 @@
 
 #include <QAbstractListModel>
 #include <QList>
+#include <QVariant>
 #include <QtQml/qqmlregistration.h>
 
 #include <cstdint>
@@ -12,6 +13,20 @@
 #include <string_view>
 
 namespace waste::app {
+
+// A picture in a question.
+class SentPicture {
+    Q_GADGET
+    QML_VALUE_TYPE(sentPicture)
+    Q_PROPERTY(QString name MEMBER name CONSTANT FINAL)
+    Q_PROPERTY(QString details MEMBER details CONSTANT FINAL) // "640 × 480"
+    Q_PROPERTY(QString source MEMBER source CONSTANT FINAL) // for Image
+
+public:
+    QString name;
+    QString details;
+    QString source;
+};
 
 // One conversation and the branch of it that is on screen, one row a message. GUI thread only.
 class MessageListModel : public QAbstractListModel {
@@ -29,6 +44,7 @@ public:
         AuthorRole,
         StateRole,
         PlainTextRole, // what was written, literally; of an answer its Markdown
+        PicturesRole, // User: SentPictures
         BlocksRole, // Assistant: a ReplyBlocks; null for the others
         TimeRole, // QDateTime, local
         ModelNameRole, // Assistant
@@ -72,6 +88,7 @@ private:
     [[nodiscard]] QList<Row> branchRows() const;
     void replaceRows(const QList<Row>& rows);
     [[nodiscard]] int rowOf(std::string_view messageId) const; // −1: not on screen
+    [[nodiscard]] QVariantList picturesOf(const host::Message& message) const;
     [[nodiscard]] const host::Message& messageOf(const Row& row) const;
     ReplyBlocks* blocksOf(int row);
     void reopen(int row);

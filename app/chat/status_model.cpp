@@ -87,6 +87,7 @@ bool StatusModel::canStop() const
         return true;
     case State::Queued:
         return m_screen.isQueued;
+    case State::Looking:
     case State::Reading:
     case State::Thinking:
     case State::Answering:
@@ -139,6 +140,7 @@ bool StatusModel::isRunning() const
 {
     switch (m_engine.phase) {
     case Phase::Opening:
+    case Phase::Looking:
     case Phase::Reading:
     case Phase::Thinking:
     case Phase::Answering:
@@ -156,6 +158,8 @@ StatusModel::State StatusModel::currentState() const
     if (m_screen.isQueued && !m_screen.hasEngine)
         return State::Queued;
     switch (m_engine.phase) {
+    case Phase::Looking:
+        return State::Looking;
     case Phase::Reading:
         return State::Reading;
     case Phase::Thinking:
@@ -212,6 +216,12 @@ void StatusModel::describeRunning(View& view) const
         break;
     case State::Queued:
         view.label = tr("Queued behind “%1”").arg(m_screen.runningTitle);
+        break;
+    case State::Looking:
+        view.label = elsewhere(
+            tr("Looking at %1").arg(QString::fromStdString(m_engine.pictureName)), tr("Looking at a picture in “%1”"));
+        amount(tr("blocks"), countText);
+        view.figures << elapsed;
         break;
     case State::Reading:
         view.label = elsewhere(tr("Reading your message"), tr("Reading “%1”"));

@@ -50,6 +50,7 @@ public:
         Opening,
         Ready,
         Queued,
+        Looking,
         Reading,
         Thinking,
         Answering,

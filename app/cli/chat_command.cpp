@@ -42,7 +42,7 @@ public:
         output.plain(
             container->info().name + ", format " + std::string(format->name()) + "; /help lists the commands\n");
 
-        host::ChatSession chat(std::move(session), format, recommended);
+        host::ChatSession chat(*engine, std::move(session), format, recommended);
         ChatDialogue dialogue(*engine, chat, *format, {m_chat, m_sampling, recommended}, context);
         if (m_system)
             dialogue.setSystem(*m_system);

@@ -1,5 +1,7 @@
 #include "desktop/app.h"
 
+#include "chat/attachment_images.h"
+
 #include <QClipboard>
 #include <QDesktopServices>
 #include <QGuiApplication>
@@ -24,6 +26,7 @@ bool systemIsDark()
 
 App::App(const Options& options, QObject* parent)
     : QObject(parent)
+    , m_dataFolder(options.dataFolder)
     , m_keeper(std::make_unique<host::ConversationKeeper>(options.dataFolder, "WASTE Desktop"))
     , m_recorder(*m_keeper,
           [this](const std::string&, const Error& error) {
@@ -56,6 +59,7 @@ App::~App()
 
 void App::provideTo(QQmlEngine& engine)
 {
+    engine.addImageProvider(AttachmentImages::kName, new AttachmentImages(m_dataFolder));
     engine.setProperty(kEngineProperty, QVariant::fromValue(this));
 }
 

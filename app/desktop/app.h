@@ -55,6 +55,7 @@ public:
     Q_INVOKABLE bool openLink(const QString& url) const; // http, https and mailto only
 
 private:
+    const std::filesystem::path m_dataFolder;
     std::unique_ptr<host::ConversationKeeper> m_keeper;
     host::ReplyRecorder m_recorder;
     ReplyRelay m_relay;

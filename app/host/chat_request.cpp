@@ -26,6 +26,17 @@ std::string textFrom(const Json& json)
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// A journal may say anything; nothing but such a name is ever used as one of a file.
+bool isAttachmentName(std::string_view text)
+{
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Json imagePart(std::size_t place)
+{
+    return {{"type", "image"}, {"image", {{"path", std::to_string(place)}}}};
+}
+
 } // namespace
 
 std::string assistantMessage(const Message& message)
@@ -40,20 +51,39 @@ std::string assistantMessage(const Message& message)
     return textFrom(json);
 }
 
-std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId)
+ChatTurns chatTurns(
+    const Conversation& conversation, std::string_view lastMessageId, const std::filesystem::path& attachmentsFolder)
 {
-    std::vector<std::string> messages;
+    ChatTurns turns;
     if (!conversation.system.empty())
-        messages.push_back(textFrom({{"role", "system"}, {"content", conversation.system}}));
+        turns.messages.push_back(textFrom({{"role", "system"}, {"content", conversation.system}}));
     for (const auto& entry : conversation.branchTo(lastMessageId)) {
         const Message& message = *entry.message;
-        if (message.role != Role::Assistant)
-            messages.push_back(
-                textFrom({{"role", nameOf(message.role)}, {"content", message.textOf(Block::Type::Text)}}));
-        else if (std::string answer = assistantMessage(message); !answer.empty())
-            messages.push_back(std::move(answer));
+        if (message.role == Role::Assistant) {
+            if (std::string answer = assistantMessage(message); !answer.empty())
+                turns.messages.push_back(std::move(answer));
+            continue;
+        }
+        Json parts = Json::array();
+        for (const Block& block : message.blocks) {
+            if (block.type != Block::Type::Image || !isAttachmentName(block.sha256) || attachmentsFolder.empty())
+                continue;
+            parts.push_back(imagePart(turns.pictures.size()));
+            turns.pictures.push_back(
+                {block.name, attachmentsFolder / block.sha256, block.half ? PictureDetail::Half : PictureDetail::Full});
+        }
+        const std::string text = message.textOf(Block::Type::Text);
+        if (!parts.empty())
+            parts.push_back({{"type", "text"}, {"text", text}});
+        const Json content = parts.empty() ? Json(text) : std::move(parts);
+        turns.messages.push_back(textFrom({{"role", nameOf(message.role)}, {"content", content}}));
     }
-    return messages;
+    return turns;
+}
+
+std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId)
+{
+    return chatTurns(conversation, lastMessageId, {}).messages;
 }
 
 std::string titleFrom(std::string_view question)

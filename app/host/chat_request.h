@@ -1,7 +1,9 @@
 #pragma once
 
 #include "host/conversation.h"
+#include "host/engine_events.h"
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,14 @@ namespace waste::host {
 
 // The branch that ends with `lastMessageId`, as messages of a chat request (JSON): what the model reads.
 // Answers without any text are left out.
+struct ChatTurns {
+    std::vector<std::string> messages;
+    std::vector<AttachedPicture> pictures; // which the image parts of the messages name by their place here
+};
+ChatTurns chatTurns(
+    const Conversation& conversation, std::string_view lastMessageId, const std::filesystem::path& attachmentsFolder);
+
+// Its texts alone, for a reader without eyes.
 std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId);
 
 // An answer as an assistant message; empty if it has no text yet.

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -51,11 +53,12 @@ std::uint64_t randomSeed()
 
 } // namespace
 
-ChatSession::ChatSession(
-    std::unique_ptr<Session> session, std::shared_ptr<const ChatFormat> format, SamplingOptions sampling)
+ChatSession::ChatSession(Engine& engine, std::unique_ptr<Session> session, std::shared_ptr<const ChatFormat> format,
+    SamplingOptions sampling)
     : m_session(std::move(session))
     , m_format(std::move(format))
     , m_sampling(sampling)
+    , m_pictures(engine)
 {
 }
 
@@ -90,11 +93,20 @@ std::uint64_t ChatSession::usedTokens() const
     return m_session->position() + m_session->unfinishedIds().size() + (m_session->pendingToken() ? 1 : 0);
 }
 
-Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) const
+Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request)
 {
     RenderOptions options;
     options.thinking = request.thinking && m_format->hasThinking();
     options.effort = request.effort;
+    std::vector<PictureRows::Shown> shown; // in the order in which they enter the prompt
+    options.image = [&](const ImageReference& reference) -> Result<ImageSize> {
+        const std::size_t index = std::strtoul(reference.value.c_str(), nullptr, 10);
+        if (reference.kind != ImageReference::Kind::Path || index >= request.pictures.size())
+            return Error{ErrorCode::InvalidArgument, "", reference.place + " is no picture of this conversation"};
+        WASTE_TRY(const auto picture, m_pictures.show(request.pictures[index]));
+        shown.push_back(picture);
+        return ImageSize{picture.picture.width, picture.picture.height};
+    };
     WASTE_TRY(const Prompt prompt, m_format->render(requestFrom(request.messages), options));
     Wanted wanted;
     wanted.thinking = prompt.thinking;
@@ -104,9 +116,25 @@ Result<ChatSession::Wanted> ChatSession::render(const AnswerRequest& request) co
     std::vector<std::size_t> ends = prompt.messageEnds;
     ends.push_back(prompt.segments.size());
     std::size_t begin = 0;
+    std::size_t picturesBefore = 0;
     for (const std::size_t end : ends) {
-        WASTE_TRY(const auto ids,
-            encodeSegments(m_format->tokenizer(), std::span(prompt.segments).subspan(begin, end - begin)));
+        const auto part = std::span(prompt.segments).subspan(begin, end - begin);
+        std::vector<std::uint32_t> counts; // of positions
+        std::vector<TokenId> numbers; // one a position
+        for (const Segment& segment : part) {
+            if (segment.kind != Segment::Kind::Image)
+                continue;
+            assert(picturesBefore < shown.size());
+            const PictureRows::Shown& picture = shown[picturesBefore++];
+            counts.push_back(picture.picture.positionCount);
+            numbers.insert(numbers.end(), picture.picture.positionCount, picture.number);
+        }
+        WASTE_TRY(auto ids, encodeSegments(m_format->tokenizer(), part, counts));
+        // Text never becomes the placeholder: each of them is a position of a picture.
+        for (std::size_t i = 0, position = 0; position < numbers.size() && i < ids.size(); ++i) {
+            if (ids[i] == m_pictures.placeholderId())
+                ids[i] = numbers[position++];
+        }
         wanted.ids.insert(wanted.ids.end(), ids.begin(), ids.end());
         wanted.messageEnds.push_back(wanted.ids.size());
         begin = end;
@@ -146,7 +174,7 @@ Status ChatSession::bringTo(const AnswerRequest& request, const Wanted& wanted, 
         return {};
     }
     m_reader.reset();
-    WASTE_TRY(const bool closed, closeReply(request, wanted, cancel));
+    WASTE_TRY(const bool closed, closeReply(request, wanted, cancel, callbacks));
     if (!closed || !startsWith(wanted.ids, m_rendered))
         goBack(wanted.ids);
     m_renderedThinking = wanted.thinking;
@@ -166,18 +194,19 @@ Status ChatSession::bringTo(const AnswerRequest& request, const Wanted& wanted, 
     const std::size_t conversationEnd = wanted.messageEnds.empty() ? 0 : wanted.messageEnds.back();
     const std::span ids(wanted.ids);
     if (known < conversationEnd) {
-        WASTE_TRY_STATUS(append(ids.subspan(known, conversationEnd - known), m_rendered, options));
+        WASTE_TRY_STATUS(append(ids.subspan(known, conversationEnd - known), m_rendered, options, callbacks));
         WASTE_TRY_STATUS(m_session->checkpoint());
         m_checkpointEnd = conversationEnd;
     }
     doneBefore = m_rendered.size() - known;
-    WASTE_TRY_STATUS(append(ids.subspan(m_rendered.size()), m_rendered, options));
+    WASTE_TRY_STATUS(append(ids.subspan(m_rendered.size()), m_rendered, options, callbacks));
     doneBefore = m_rendered.size() - known;
-    return append(wanted.partialIds, m_sampled, options);
+    return append(wanted.partialIds, m_sampled, options, callbacks);
 }
 
 // Completes the reply in the state as the request renders it. False: the request has another reply there.
-Result<bool> ChatSession::closeReply(const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel)
+Result<bool> ChatSession::closeReply(
+    const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel, const Callbacks& callbacks)
 {
     if (m_sampled.empty())
         return true;
@@ -193,7 +222,7 @@ Result<bool> ChatSession::closeReply(const AnswerRequest& request, const Wanted&
         return false;
     AppendOptions options;
     options.cancel = &cancel;
-    WASTE_TRY_STATUS(append(*missing, m_sampled, options));
+    WASTE_TRY_STATUS(append(*missing, m_sampled, options, callbacks));
     m_rendered.assign(wanted.ids.begin(), wanted.ids.begin() + static_cast<std::ptrdiff_t>(*end));
     m_sampled.clear();
     return true;
@@ -214,12 +243,16 @@ void ChatSession::goBack(const std::vector<TokenId>& ids)
     m_sampled.clear();
 }
 
-Status ChatSession::append(std::span<const TokenId> ids, std::vector<TokenId>& standsFor, const AppendOptions& options)
+Status ChatSession::append(std::span<const TokenId> ids, std::vector<TokenId>& standsFor, const AppendOptions& options,
+    const Callbacks& callbacks)
 {
     if (ids.empty())
         return {};
+    WASTE_TRY(const auto input, m_pictures.translate(standsFor, ids, *options.cancel, callbacks.looking));
+    AppendOptions withRows = options;
+    withRows.pictureRows = input.rows;
     const std::uint64_t before = usedTokens();
-    Status appended = m_session->append(ids, options);
+    Status appended = m_session->append(input.ids, withRows);
     const auto taken = ids.first(static_cast<std::size_t>(usedTokens() - before));
     standsFor.insert(standsFor.end(), taken.begin(), taken.end());
     return appended;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "host/engine_events.h"
+#include "host/picture_rows.h"
 #include "waste/chat_format.h"
 #include "waste/session.h"
 
@@ -20,13 +21,17 @@ public:
     struct Callbacks {
         // What the prompt has, and how much of it the state holds already. May be empty.
         std::function<void(std::uint64_t promptTokens, std::uint64_t reusedTokens)> prepared;
+        // At a picture, before it can be read. May be empty where requests have no pictures.
+        PictureRows::Progress looking;
         std::function<void(std::uint64_t done, std::uint64_t total)> reading; // tokens of the prompt
         std::function<void()> began; // reading is over
         std::function<void(bool thinking)> token; // one was written; its text follows if it has any by itself
         std::function<void(const ReplyDelta& delta)> text;
     };
 
-    ChatSession(std::unique_ptr<Session> session, std::shared_ptr<const ChatFormat> format, SamplingOptions sampling);
+    // The engine outlives the session; it sees pictures if it was opened with its vision tower.
+    ChatSession(Engine& engine, std::unique_ptr<Session> session, std::shared_ptr<const ChatFormat> format,
+        SamplingOptions sampling);
 
     // Reads and answers. Stopped if `cancel` was set: what came so far stays, and the same request with
     // `partialMessage` goes on from there. The event lacks the times of waiting.
@@ -37,26 +42,29 @@ public:
 private:
     // A request in ids, and where its parts end.
     struct Wanted {
-        std::vector<TokenId> ids; // the whole prompt
+        std::vector<TokenId> ids; // the whole prompt; at positions of pictures the numbers of m_pictures
         std::vector<std::size_t> messageEnds; // in `ids`, of each message; notes and generation prompt follow
         std::vector<TokenId> partialIds; // behind `ids`: an unfinished reply to go on with
         ReplyReader::Options reader;
         bool thinking = false;
     };
-    Result<Wanted> render(const AnswerRequest& request) const;
+    Result<Wanted> render(const AnswerRequest& request);
     Status renderPartial(const AnswerRequest& request, Wanted& wanted) const;
     [[nodiscard]] bool isLive(const AnswerRequest& request, const Wanted& wanted) const;
     Status bringTo(const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel,
         const Callbacks& callbacks, ReplyEnded& ended);
-    Result<bool> closeReply(const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel);
+    Result<bool> closeReply(
+        const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel, const Callbacks& callbacks);
     void goBack(const std::vector<TokenId>& ids);
-    Status append(std::span<const TokenId> ids, std::vector<TokenId>& standsFor, const AppendOptions& options);
+    Status append(std::span<const TokenId> ids, std::vector<TokenId>& standsFor, const AppendOptions& options,
+        const Callbacks& callbacks);
     Status generate(const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel,
         const Callbacks& callbacks, ReplyEnded& ended);
 
     std::unique_ptr<Session> m_session;
     std::shared_ptr<const ChatFormat> m_format;
     const SamplingOptions m_sampling; // recommended for this model
+    PictureRows m_pictures;
 
     // The state stands behind m_rendered, as the renderer gives it, and behind m_sampled, as the model
     // wrote it (or as it was fed to close a reply). A chunk that was cut counts: the next call finishes it.

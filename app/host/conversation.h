@@ -19,6 +19,7 @@ struct Block {
     std::uint64_t bytes = 0;
     std::uint32_t width = 0;
     std::uint32_t height = 0;
+    bool half = false; // Image: shown to the model at about half its positions
 };
 
 enum class Role : std::uint8_t { User, Assistant, System, Tool };

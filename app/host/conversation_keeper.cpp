@@ -35,10 +35,11 @@ void ConversationKeeper::append(std::string id, std::vector<Json> lines, Done<vo
         [this, id = std::move(id), lines = std::move(lines), done = std::move(done)] { done(appendNow(id, lines)); });
 }
 
-void ConversationKeeper::saveDraft(std::string id, std::string text, Done<void> done)
+void ConversationKeeper::saveDraft(std::string id, Draft draft, Done<void> done)
 {
-    m_thread.post(
-        [this, id = std::move(id), text = std::move(text), done = std::move(done)] { done(saveDraftNow(id, text)); });
+    m_thread.post([this, id = std::move(id), draft = std::move(draft), done = std::move(done)] {
+        done(saveDraftNow(id, draft));
+    });
 }
 
 void ConversationKeeper::release(std::string id)
@@ -62,6 +63,17 @@ Status ConversationKeeper::appendNow(const std::string& id, const std::vector<Js
 {
     WASTE_TRY(ConversationJournal * open, journal(id));
     return open->append(lines);
+}
+
+Result<std::string> ConversationKeeper::attachNow(const std::string& id, const std::string& bytes)
+{
+    WASTE_TRY_STATUS(journal(id));
+    return m_store->addAttachment(id, bytes);
+}
+
+std::filesystem::path ConversationKeeper::attachmentsFolder(const std::string& id) const
+{
+    return m_dataFolder / "conversations" / id / "attachments";
 }
 
 // At the first use and not in the constructor: opening reads the disk, and a failure (a missing volume)
@@ -107,12 +119,12 @@ Result<ConversationKeeper::Loaded> ConversationKeeper::loadNow(const std::string
     return loaded;
 }
 
-Status ConversationKeeper::saveDraftNow(const std::string& id, const std::string& text)
+Status ConversationKeeper::saveDraftNow(const std::string& id, const Draft& draft)
 {
     WASTE_TRY_STATUS(openStore());
-    if (!text.empty())
+    if (!draft.isEmpty())
         WASTE_TRY_STATUS(journal(id));
-    auto saved = m_store->saveDraft(id, text);
+    auto saved = m_store->saveDraft(id, draft);
     return saved || saved.error().code != ErrorCode::NotFound ? std::move(saved) : Status();
 }
 

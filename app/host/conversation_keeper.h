@@ -26,7 +26,7 @@ public:
     };
     struct Loaded {
         Conversation conversation;
-        std::string draft;
+        Draft draft;
         std::string readOnlyReason; // empty: may be written
     };
     template<typename Value>
@@ -38,18 +38,22 @@ public:
     void load(std::string id, Done<Loaded> done);
     // Creates the conversation if it is new.
     void append(std::string id, std::vector<Json> lines, Done<void> done);
-    void saveDraft(std::string id, std::string text, Done<void> done);
+    void saveDraft(std::string id, Draft draft, Done<void> done);
     // Nothing is written for now: compacts, and lets other programs write.
     void release(std::string id);
-    // For work that belongs between these calls. Such a task may call appendNow().
+    // For work that belongs between these calls. Such a task may call what ends with Now.
     void post(std::function<void()> task, TaskThread::Clock::duration delay = {});
-    Status appendNow(const std::string& id, const std::vector<Json>& lines); // on the keeper's thread only
+    // On the keeper's thread only:
+    Status appendNow(const std::string& id, const std::vector<Json>& lines);
+    // Keeps an attachment, complete on disk when this returns; gives its name. Creates the conversation if new.
+    Result<std::string> attachNow(const std::string& id, const std::string& bytes);
+    [[nodiscard]] std::filesystem::path attachmentsFolder(const std::string& id) const; // any thread
 
 private:
     Status openStore();
     Result<ConversationJournal*> journal(const std::string& id);
     Result<Loaded> loadNow(const std::string& id);
-    Status saveDraftNow(const std::string& id, const std::string& text);
+    Status saveDraftNow(const std::string& id, const Draft& draft);
 
     const std::filesystem::path m_dataFolder;
     const std::string m_writerName;

@@ -134,13 +134,15 @@ Result<Conversation> ConversationStore::read(std::string_view id) const
     return std::move(content.conversation);
 }
 
-Status ConversationStore::saveDraft(std::string_view id, std::string_view text)
+Status ConversationStore::saveDraft(std::string_view id, const Draft& draft)
 {
     WASTE_TRY_STATUS(checkExists(id));
     const std::filesystem::path file = folderOf(id) / "draft.json";
-    if (!text.empty()) {
-        const Json draft{{"text", text}, {"attachments", Json::array()}};
-        return replaceFile(file, draft.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (!draft.isEmpty()) {
+        Json json{{"text", draft.text}, {"attachments", Json::array()}};
+        for (const Block& attachment : draft.attachments)
+            json["attachments"].push_back(blockJson(attachment));
+        return replaceFile(file, json.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
     std::error_code error;
     if (std::filesystem::remove(file, error); error)
@@ -148,15 +150,25 @@ Status ConversationStore::saveDraft(std::string_view id, std::string_view text)
     return {};
 }
 
-Result<std::string> ConversationStore::draft(std::string_view id) const
+Result<Draft> ConversationStore::draft(std::string_view id) const
 {
     WASTE_TRY_STATUS(checkExists(id));
     auto text = readFile(folderOf(id) / "draft.json", kSmallFileBytesMax);
     if (!text)
-        return text.error().code == ErrorCode::NotFound ? Result<std::string>(std::string()) : std::move(text);
+        return text.error().code == ErrorCode::NotFound ? Result<Draft>(Draft()) : std::move(text.error());
     const Json json = Json::parse(*text, nullptr, false);
-    const bool whole = json.is_object() && json.contains("text") && json["text"].is_string();
-    return whole ? json["text"].get<std::string>() : std::string();
+    Draft draft;
+    if (!json.is_object())
+        return draft;
+    if (const auto found = json.find("text"); found != json.end() && found->is_string())
+        draft.text = found->get<std::string>();
+    if (const auto found = json.find("attachments"); found != json.end() && found->is_array()) {
+        for (const Json& attachment : *found) {
+            if (Block block = blockFrom(attachment); block.type == Block::Type::Image)
+                draft.attachments.push_back(std::move(block));
+        }
+    }
+    return draft;
 }
 
 Result<std::string> ConversationStore::addAttachment(std::string_view id, std::string_view bytes)

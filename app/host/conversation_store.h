@@ -17,6 +17,13 @@ struct PutAside {
     std::string why;
 };
 
+// Typed and not sent.
+struct Draft {
+    std::string text = {};
+    std::vector<Block> attachments = {};
+    [[nodiscard]] bool isEmpty() const { return text.empty() && attachments.empty(); }
+};
+
 // The conversations on disk: one store for the window, `waste chat` and `waste session` (spec: desktop 3.7).
 //
 // Many programs may have it open; each conversation is written by the one that holds its lock. One thread
@@ -36,9 +43,8 @@ public:
     // An answer that nobody is writing any more is Interrupted.
     [[nodiscard]] Result<Conversation> read(std::string_view id) const;
 
-    // Typed and not sent. Empty text removes it.
-    Status saveDraft(std::string_view id, std::string_view text);
-    [[nodiscard]] Result<std::string> draft(std::string_view id) const; // empty: none
+    Status saveDraft(std::string_view id, const Draft& draft); // an empty one is removed
+    [[nodiscard]] Result<Draft> draft(std::string_view id) const; // empty: none
 
     // Complete on disk when this returns; gives the name under which a block refers to it.
     Result<std::string> addAttachment(std::string_view id, std::string_view bytes);

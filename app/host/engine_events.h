@@ -2,6 +2,7 @@
 
 #include "host/conversation.h"
 #include "waste/chat_format.h"
+#include "waste/picture.h"
 #include "waste/result.h"
 #include "waste/session.h"
 
@@ -21,6 +22,7 @@ struct EngineStatus {
         NoModel,
         Opening, // done of total bytes of the trunk
         Ready,
+        Looking, // at a picture: done of total blocks of the vision tower
         Reading, // done of total tokens of the prompt
         Thinking, // tokenCount tokens so far
         Answering,
@@ -41,9 +43,11 @@ struct EngineStatus {
     double tokensPerSecond = 0; // over the last ten seconds; 0 until two tokens came
     std::chrono::milliseconds left{0}; // Reading: estimate; 0: not known
     Clock::time_point since = {}; // when this opening or answer began
+    double readTokensPerSecond = 0; // of the last reading, pictures with their looking; 0: nothing was read yet
     std::uint32_t contextTokens = 0;
     std::uint64_t usedTokens = 0; // evaluated tokens of the conversation in the engine
     std::uint64_t budgetBytes = 0;
+    std::string pictureName; // Looking
     Error error; // Failed
 };
 
@@ -54,10 +58,19 @@ struct OpenModelRequest {
     std::uint64_t programBytes = 0; // see MemoryPlan::Request
 };
 
+// A picture of a conversation, as a file of its own.
+struct AttachedPicture {
+    std::string name; // for messages
+    std::filesystem::path file;
+    PictureDetail detail = PictureDetail::Full;
+};
+
 // One answer.
 struct AnswerRequest {
     std::string id; // of the answer: the message that will hold it
     std::vector<std::string> messages; // of a chat request, each as JSON, up to the question
+    // An image part {"type": "image", "image": {"path": "k"}} of a message is the k-th of these.
+    std::vector<AttachedPicture> pictures = {};
     std::string partialMessage; // an unfinished reply to go on with, as an assistant message; empty: a new reply
     bool thinking = true;
     std::string effort = "low"; // low, high, max, none

@@ -58,11 +58,13 @@ public:
     void stop(const std::string& answerId);
     void stopOpening();
     EngineStatus status() const;
+    std::shared_ptr<const Container> container() const;
 
 private:
     // On the thread:
     void openNow(const OpenModelRequest& request);
-    Status open(const OpenModelRequest& request);
+    Status open(const OpenModelRequest& request, bool vision);
+    Status openForPictures();
     void answerNow(const AnswerRequest& request, Clock::time_point asked);
     ReplyEnded run(const AnswerRequest& request);
     ChatSession::Callbacks callbacksFor(const AnswerRequest& request);
@@ -80,9 +82,10 @@ private:
     std::string m_running; // an answer's id, or kOpening
     std::map<std::string, AnswerTimings> m_waiting; // answers in the queue; what they have so far
     bool m_ending = false;
+    std::shared_ptr<const Container> m_container;
 
     // Used on the thread only:
-    std::shared_ptr<const Container> m_container;
+    OpenModelRequest m_opened;
     std::unique_ptr<Engine> m_engine;
     std::unique_ptr<ChatSession> m_session;
     TaskThread m_thread; // last: its tasks use everything above
@@ -184,7 +187,7 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
         status.phase = Phase::Opening;
         status.since = Clock::now();
     });
-    const Status opened = open(request);
+    const Status opened = open(request, false);
     if (!opened)
         closeNow();
     update([&](EngineStatus& status) {
@@ -202,10 +205,15 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
     });
 }
 
-Status EngineHost::Worker::open(const OpenModelRequest& request)
+Status EngineHost::Worker::open(const OpenModelRequest& request, bool vision)
 {
-    WASTE_TRY(m_container, Container::open(request.model));
-    const ModelInfo& info = m_container->info();
+    m_opened = request;
+    WASTE_TRY(const auto container, Container::open(request.model));
+    {
+        const std::lock_guard lock(m_mutex);
+        m_container = container;
+    }
+    const ModelInfo& info = container->info();
     update([&info](EngineStatus& status) { status.modelName = info.name; });
     WASTE_TRY(auto tokenizer, Tokenizer::open(request.model, info.endOfTextId));
     WASTE_TRY(auto format, ChatFormat::open(request.model, std::move(tokenizer)));
@@ -214,22 +222,46 @@ Status EngineHost::Worker::open(const OpenModelRequest& request)
     options.budgetBytes = request.budgetBytes;
     options.contextTokens = request.contextTokens;
     options.programBytes = request.programBytes;
+    options.vision = vision;
     const ProgressSink progress = [this](const Progress& step) {
         update([&step](EngineStatus& status) {
             status.done = step.done;
             status.total = step.total;
         });
     };
-    WASTE_TRY(m_engine, Engine::open(m_container, options, progress, &m_cancel));
+    WASTE_TRY(m_engine, Engine::open(container, options, progress, &m_cancel));
     WASTE_TRY(auto session, m_engine->createSession());
-    m_session = std::make_unique<ChatSession>(std::move(session), std::move(format), sampling);
+    m_session = std::make_unique<ChatSession>(*m_engine, std::move(session), std::move(format), sampling);
     return {};
+}
+
+// The vision tower takes memory only from the first picture on: its part of the budget is the cache's until
+// then.
+Status EngineHost::Worker::openForPictures()
+{
+    if (m_engine->plan().visionBytes > 0)
+        return {};
+    const OpenModelRequest request = m_opened;
+    closeNow();
+    update([](EngineStatus& status) {
+        status.phase = Phase::Opening;
+        status.done = status.total = 0;
+    });
+    Status opened = open(request, true);
+    if (!opened) {
+        closeNow();
+        // Without pictures the conversation can still go on.
+        if (Status again = open(request, false); !again)
+            closeNow();
+    }
+    return opened;
 }
 
 void EngineHost::Worker::closeNow()
 {
     m_session.reset();
     m_engine.reset();
+    const std::lock_guard lock(m_mutex);
     m_container.reset();
 }
 
@@ -282,7 +314,16 @@ ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
         status.since = Clock::now();
         status.error = {};
     });
-    ReplyEnded ended = m_session->answer(request, m_cancel, callbacksFor(request));
+    ReplyEnded ended;
+    if (Status opened = request.pictures.empty() ? Status() : openForPictures(); !opened) {
+        ended.answerId = request.id;
+        ended.timings = request.timings;
+        ended.reason =
+            opened.error().code == ErrorCode::Cancelled ? ReplyEnded::Reason::Stopped : ReplyEnded::Reason::Failed;
+        ended.error = std::move(opened.error());
+        return ended;
+    }
+    ended = m_session->answer(request, m_cancel, callbacksFor(request));
     const EngineStatus counted = status();
     ended.timings.thinkingTokens = counted.thinkingTokenCount;
     ended.timings.thinkingMs = static_cast<std::uint64_t>(counted.thinking.count());
@@ -294,8 +335,22 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
     ChatSession::Callbacks callbacks;
     const auto start = Clock::now();
     const std::chrono::milliseconds before(request.timings.thinkingMs);
+    callbacks.looking = [this](std::string_view name, std::uint64_t done, std::uint64_t total) {
+        update([&](EngineStatus& status) {
+            if (status.phase != Phase::Stopping)
+                status.phase = Phase::Looking;
+            status.pictureName = name;
+            status.done = done;
+            status.total = total;
+            status.left = {};
+        });
+    };
     callbacks.reading = [this, start](std::uint64_t done, std::uint64_t total) {
         update([&](EngineStatus& status) {
+            if (status.phase == Phase::Looking || status.phase == Phase::Opening)
+                status.phase = Phase::Reading;
+            if (const auto ms = msSince(start).count(); done > 0 && ms > 0)
+                status.readTokensPerSecond = 1000.0 * static_cast<double>(done) / static_cast<double>(ms);
             status.done = done;
             status.total = total;
             status.usedTokens = m_session->usedTokens();
@@ -358,6 +413,17 @@ void EngineHost::stop(const std::string& answerId)
 void EngineHost::stopOpening()
 {
     m_worker->stopOpening();
+}
+
+std::shared_ptr<const Container> EngineHost::Worker::container() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_container;
+}
+
+std::shared_ptr<const Container> EngineHost::container() const
+{
+    return m_worker->container();
 }
 
 EngineStatus EngineHost::status() const

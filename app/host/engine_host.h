@@ -28,6 +28,8 @@ public:
     void stopOpening();
 
     [[nodiscard]] EngineStatus status() const;
+    // Of the model that is open or being opened; null: none.
+    [[nodiscard]] std::shared_ptr<const Container> container() const;
 
 private:
     class Worker;

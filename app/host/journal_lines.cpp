@@ -7,39 +7,6 @@ namespace waste::host {
 
 namespace {
 
-Json blockJson(const Block& block)
-{
-    Json json{{"type", nameOf(block.type)}};
-    switch (block.type) {
-    case Block::Type::Text:
-    case Block::Type::Thinking:
-        json["text"] = block.text;
-        break;
-    case Block::Type::Image:
-    case Block::Type::File:
-        json["sha256"] = block.sha256;
-        json["name"] = block.name;
-        json["bytes"] = block.bytes;
-        if (block.type == Block::Type::Image) {
-            json["width"] = block.width;
-            json["height"] = block.height;
-        }
-        break;
-    case Block::Type::ToolCall:
-        json["call_id"] = block.callId;
-        json["name"] = block.name;
-        json["arguments"] = block.text;
-        break;
-    case Block::Type::ToolResult:
-        json["call_id"] = block.callId;
-        json["text"] = block.text;
-        break;
-    case Block::Type::Other:
-        break;
-    }
-    return json;
-}
-
 // The field if it is there and has the right type; leaves the target alone otherwise.
 void take(const Json& object, const char* field, std::string& target)
 {
@@ -58,26 +25,6 @@ void takeNumber(const Json& object, const char* field, Number& target)
 {
     if (const auto found = object.find(field); found != object.end() && found->is_number_unsigned())
         target = static_cast<Number>(found->get<std::uint64_t>());
-}
-
-// Of a type that this version does not know a block keeps its place: later lines count blocks.
-Block blockFrom(const Json& json)
-{
-    Block block;
-    std::string type;
-    if (json.is_object())
-        take(json, "type", type);
-    block.type = blockType(type).value_or(Block::Type::Other);
-    if (block.type == Block::Type::Other)
-        return block;
-    take(json, block.type == Block::Type::ToolCall ? "arguments" : "text", block.text);
-    take(json, "name", block.name);
-    take(json, "call_id", block.callId);
-    take(json, "sha256", block.sha256);
-    takeNumber(json, "bytes", block.bytes);
-    takeNumber(json, "width", block.width);
-    takeNumber(json, "height", block.height);
-    return block;
 }
 
 bool applyMessage(const Json& line, Conversation& conversation)
@@ -175,6 +122,62 @@ void applySet(const Json& line, Conversation& conversation)
 }
 
 } // namespace
+
+Json blockJson(const Block& block)
+{
+    Json json{{"type", nameOf(block.type)}};
+    switch (block.type) {
+    case Block::Type::Text:
+    case Block::Type::Thinking:
+        json["text"] = block.text;
+        break;
+    case Block::Type::Image:
+    case Block::Type::File:
+        json["sha256"] = block.sha256;
+        json["name"] = block.name;
+        json["bytes"] = block.bytes;
+        if (block.type == Block::Type::Image) {
+            json["width"] = block.width;
+            json["height"] = block.height;
+            if (block.half)
+                json["half"] = true;
+        }
+        break;
+    case Block::Type::ToolCall:
+        json["call_id"] = block.callId;
+        json["name"] = block.name;
+        json["arguments"] = block.text;
+        break;
+    case Block::Type::ToolResult:
+        json["call_id"] = block.callId;
+        json["text"] = block.text;
+        break;
+    case Block::Type::Other:
+        break;
+    }
+    return json;
+}
+
+// Of a type that this version does not know a block keeps its place: later lines count blocks.
+Block blockFrom(const Json& json)
+{
+    Block block;
+    std::string type;
+    if (json.is_object())
+        take(json, "type", type);
+    block.type = blockType(type).value_or(Block::Type::Other);
+    if (block.type == Block::Type::Other)
+        return block;
+    take(json, block.type == Block::Type::ToolCall ? "arguments" : "text", block.text);
+    take(json, "name", block.name);
+    take(json, "call_id", block.callId);
+    take(json, "sha256", block.sha256);
+    takeNumber(json, "bytes", block.bytes);
+    takeNumber(json, "width", block.width);
+    takeNumber(json, "height", block.height);
+    take(json, "half", block.half);
+    return block;
+}
 
 Json conversationLine(std::string_view conversationId, std::string_view createdUtc)
 {

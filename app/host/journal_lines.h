@@ -21,6 +21,10 @@ Json stateLine(std::string_view messageId, MessageState state, std::string_view 
 Json stateLine(std::string_view messageId, MessageState state, std::string_view reason, const AnswerTimings& timings);
 Json setLine(std::string_view field, Json value);
 
+// A block as it stands in a message's line, and in a draft.
+Json blockJson(const Block& block);
+Block blockFrom(const Json& json); // of type Other: it says nothing that this version knows
+
 // What a line changes. A line of unknown kind or with fields of wrong types changes nothing; false for the latter.
 bool apply(const Json& line, Conversation& conversation);
 

@@ -173,8 +173,8 @@ Result<std::unique_ptr<Session>> Engine::createSession()
     });
 }
 
-Result<std::vector<float>> Engine::encodePicture(
-    std::span<const std::byte> file, std::string_view name, const ProgressSink& progress, const CancelFlag* cancel)
+Result<std::vector<float>> Engine::encodePicture(std::span<const std::byte> file, std::string_view name,
+    const ProgressSink& progress, const CancelFlag* cancel, PictureDetail detail)
 {
     return guarded([&]() -> Result<std::vector<float>> {
         const GenerationLock lock(*m_internals);
@@ -183,7 +183,7 @@ Result<std::vector<float>> Engine::encodePicture(
             return Error{ErrorCode::Unsupported, "no_vision",
                 "the model was opened without its vision tower, so it cannot see pictures"};
         }
-        return m_internals->vision->encode(file, name, progress, cancel);
+        return m_internals->vision->encode(file, name, progress, cancel, detail);
     });
 }
 

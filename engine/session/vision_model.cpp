@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -54,6 +55,15 @@ std::uint64_t weightBytes(const detail::ModelFiles& files, const VisionConfig& c
         }
     }
     return bytes;
+}
+
+ImagePlan planFor(const VisionConfig& config, std::uint32_t width, std::uint32_t height, PictureDetail detail)
+{
+    constexpr std::uint32_t kPatchBudgetMin = 4;
+    const ImagePlan full = planImage(width, height, config.patchBudget(), config.patchLimitPerSide);
+    if (detail == PictureDetail::Full)
+        return full;
+    return planImage(width, height, std::max(kPatchBudgetMin, full.patchCount() / 2), config.patchLimitPerSide);
 }
 
 } // namespace
@@ -127,20 +137,21 @@ Status VisionModel::loadWeights()
 }
 
 Result<std::vector<float>> VisionModel::encode(std::span<const std::byte> file, std::string_view name,
-    const ProgressSink& progress, const CancelFlag* cancel) const
+    const ProgressSink& progress, const CancelFlag* cancel, PictureDetail detail) const
 {
     WASTE_TRY(const Image image, decodeImage(file, name));
-    const ImagePlan plan = planImage(image.width, image.height, m_config.patchBudget(), m_config.patchLimitPerSide);
+    const ImagePlan plan = planFor(m_config, image.width, image.height, detail);
     const std::vector<float> patches = makePatches(image, plan, m_config);
     const VisionTower tower({m_config, m_weights, m_parts.kernels, m_parts.pool});
     return tower.encode(patches, plan, progress, cancel);
 }
 
-Result<Picture> Picture::inspect(const Container& container, std::span<const std::byte> file, std::string_view name)
+Result<Picture> Picture::inspect(
+    const Container& container, std::span<const std::byte> file, std::string_view name, PictureDetail detail)
 {
     WASTE_TRY(const VisionConfig config, VisionModel::describe(container.files()));
     WASTE_TRY(const ImageHeader header, readImageHeader(file, name));
-    const ImagePlan plan = planImage(header.width, header.height, config.patchBudget(), config.patchLimitPerSide);
+    const ImagePlan plan = planFor(config, header.width, header.height, detail);
     return Picture{header.width, header.height, plan.positionCount()};
 }
 

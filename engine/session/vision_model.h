@@ -6,6 +6,7 @@
 #include "session/model_files.h"
 #include "vision/vision_config.h"
 #include "vision/vision_weights.h"
+#include "waste/picture.h"
 #include "waste/result.h"
 #include "waste/types.h"
 
@@ -39,7 +40,7 @@ public:
     // A picture file → [positions][text hidden size]. Progress "vision" counts the tower's blocks.
     // Errors: Io with reason invalid_image, Cancelled, OutOfMemory.
     Result<std::vector<float>> encode(std::span<const std::byte> file, std::string_view name,
-        const ProgressSink& progress, const CancelFlag* cancel) const;
+        const ProgressSink& progress, const CancelFlag* cancel, PictureDetail detail) const;
 
 private:
     VisionModel(const Parts& parts, const VisionConfig& config, Arena arena);

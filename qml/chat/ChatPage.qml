@@ -91,6 +91,9 @@ FocusScope {
         }
     }
 
+    PictureDrop {
+        anchors.fill: parent
+    }
     T.Drawer {
         id: drawer
         width: Math.min(Theme.sideList, root.width - Theme.u(60))

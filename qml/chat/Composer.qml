@@ -28,6 +28,8 @@ FocusScope {
         if (enter && !shift && (control || App.settings.enterSends)) {
             root.send();
             event.accepted = true;
+        } else if (event.matches(StandardKey.Paste) && App.chat.pictures.addFromClipboard()) {
+            event.accepted = true;
         } else if (event.key === Qt.Key_Escape && App.chat.canStop) {
             const now = Date.now();
             if (now - root.firstEscape < 2000)
@@ -37,8 +39,15 @@ FocusScope {
         }
     }
 
-    implicitHeight: scroll.height + bar.height
+    implicitHeight: attached.height + scroll.height + bar.height
 
+    // With the card that was removed the focus would be lost.
+    Connections {
+        target: App.chat.pictures
+        function onRowsRemoved(): void {
+            root.focusText();
+        }
+    }
     Rectangle {
         anchors.fill: parent
         radius: Theme.radiusLarge
@@ -46,8 +55,22 @@ FocusScope {
         border.width: field.activeFocus ? 2 : Theme.hairline
         border.color: field.activeFocus ? Theme.accent : Theme.lineStrong
     }
+    Flow {
+        id: attached
+        width: parent.width
+        height: App.chat.pictures.count > 0 ? implicitHeight : 0
+        visible: App.chat.pictures.count > 0
+        padding: Theme.u(10)
+        bottomPadding: 0
+        spacing: Theme.gapSmall
+        Repeater {
+            model: App.chat.pictures
+            delegate: AttachmentCard {}
+        }
+    }
     Flickable {
         id: scroll
+        y: attached.height
         width: parent.width
         height: Math.min(Math.max(field.implicitHeight, root.linesHeight(1)), root.linesHeight(root.linesMax))
         contentHeight: field.height
@@ -83,7 +106,7 @@ FocusScope {
             text: App.chat.draft
             onTextChanged: App.chat.draft = text
             KeyNavigation.priority: KeyNavigation.BeforeItem
-            KeyNavigation.tab: thinking
+            KeyNavigation.tab: attach
             Keys.onPressed: event => root.handleKey(event)
             Accessible.role: Accessible.EditableText
             Accessible.name: qsTr("Message")
@@ -96,7 +119,7 @@ FocusScope {
         }
     }
     UiText {
-        anchors { left: parent.left; right: parent.right; top: parent.top }
+        anchors { left: parent.left; right: parent.right; top: scroll.top }
         anchors { leftMargin: field.leftPadding; rightMargin: field.rightPadding; topMargin: Theme.u(13) }
         visible: field.length === 0 && field.preeditText.length === 0
         text: App.chat.readOnlyReason.length > 0 ? App.chat.readOnlyReason : qsTr("Write a message")
@@ -110,15 +133,22 @@ FocusScope {
         width: parent.width
         height: Theme.u(48)
 
+        AttachButton {
+            id: attach
+            anchors { left: parent.left; leftMargin: Theme.u(8); verticalCenter: parent.verticalCenter }
+            enabled: App.chat.readOnlyReason.length === 0
+        }
         EffortButton {
             id: thinking
-            anchors { left: parent.left; leftMargin: Theme.u(8); verticalCenter: parent.verticalCenter }
+            anchors { left: attach.right; leftMargin: Theme.u(4); verticalCenter: parent.verticalCenter }
         }
         UiText {
             anchors { left: thinking.right; right: sendButton.left; leftMargin: Theme.gap; rightMargin: Theme.gap }
             height: parent.height
-            visible: App.chat.saveError.length > 0
-            text: App.chat.saveError
+            visible: text.length > 0
+            text: App.chat.saveError.length > 0 ? App.chat.saveError : App.chat.pictures.error
+            maximumLineCount: 2
+            wrapMode: Text.Wrap
             font: Theme.label
             color: Theme.danger
             Accessible.role: Accessible.AlertMessage

@@ -20,6 +20,8 @@ Item {
             return "check-circle";
         case StatusModel.Queued:
             return "queue";
+        case StatusModel.Looking:
+            return "image";
         case StatusModel.Thinking:
             return "thinking";
         case StatusModel.Stopping:

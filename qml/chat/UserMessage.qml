@@ -9,6 +9,7 @@ MessageRow {
     id: root
 
     required property string plainText
+    required property var pictures // of sentPicture
     required property date time
     required property int siblingIndex
     required property int siblingCount
@@ -84,9 +85,18 @@ MessageRow {
                     }
                 }
             }
+            Flow {
+                width: parent.width
+                visible: root.pictures.length > 0
+                spacing: Theme.gap
+                Repeater {
+                    model: root.pictures
+                    delegate: SentPicture {}
+                }
+            }
             ReadingText {
                 width: parent.width
-                visible: !root.editing
+                visible: !root.editing && root.plainText.length > 0
                 plain: true
                 content: root.plainText
                 name: qsTr("Your question")

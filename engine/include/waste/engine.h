@@ -2,6 +2,7 @@
 
 #include "waste/container.h"
 #include "waste/memory_plan.h"
+#include "waste/picture.h"
 #include "waste/result.h"
 #include "waste/types.h"
 
@@ -76,7 +77,8 @@ public:
     // `name` names it in messages. Counts as a generation. Progress: the tower's blocks. Errors: Unsupported
     // (opened without vision), Io with reason invalid_image, Cancelled, OutOfMemory, Busy.
     Result<std::vector<float>> encodePicture(std::span<const std::byte> file, std::string_view name,
-        const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr);
+        const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr,
+        PictureDetail detail = PictureDetail::Full);
 
     [[nodiscard]] const Container& container() const;
     [[nodiscard]] const MemoryPlan& plan() const;

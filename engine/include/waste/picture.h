@@ -10,6 +10,9 @@
 
 namespace waste {
 
+// How much of a picture the model gets to see: Half takes about half the positions, so half the time to read.
+enum class PictureDetail : std::uint8_t { Full, Half };
+
 // What a picture would become, from the header of its file alone (spec: vision 2.2).
 struct Picture {
     std::uint32_t width = 0; // pixels as shown, before any resize: what the prompt states
@@ -19,7 +22,8 @@ struct Picture {
     // `file` is the whole file, `name` names it in messages. Errors: Unsupported (the model has no vision
     // tower, or one that this program does not know), Corrupt (the tower's description), Io with reason
     // invalid_image.
-    static Result<Picture> inspect(const Container& container, std::span<const std::byte> file, std::string_view name);
+    static Result<Picture> inspect(const Container& container, std::span<const std::byte> file, std::string_view name,
+        PictureDetail detail = PictureDetail::Full);
 };
 
 } // namespace waste

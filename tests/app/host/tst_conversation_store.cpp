@@ -268,17 +268,24 @@ private Q_SLOTS:
             auto store = ConversationStore::open(pathOf(folder), "test");
             for (const std::string& id : {typed, deleted, empty})
                 QVERIFY(store->create(id));
-            QVERIFY(store->saveDraft(typed, "half a thought"));
+            Block picture;
+            picture.type = Block::Type::Image;
+            picture.sha256 = "abc";
+            picture.half = true;
+            QVERIFY(store->saveDraft(typed, {.text = "half a thought", .attachments = {picture}}));
             QVERIFY(store->openForWriting(deleted)->append(
                 std::vector{messageLine(question("m", "a")), setLine("deleted", true)}));
             QCOMPARE(store->list()->size(), 2U);
         }
         auto store = ConversationStore::open(pathOf(folder), "test");
-        QCOMPARE(*store->draft(typed), std::string("half a thought"));
+        QCOMPARE(store->draft(typed)->text, std::string("half a thought"));
+        QCOMPARE(store->draft(typed)->attachments.size(), std::size_t{1});
+        QCOMPARE(store->draft(typed)->attachments[0].sha256, std::string("abc"));
+        QVERIFY(store->draft(typed)->attachments[0].half);
         QVERIFY(!std::filesystem::exists(journalOf(folder, deleted)));
         QVERIFY(!std::filesystem::exists(journalOf(folder, empty)));
-        QVERIFY(store->saveDraft(typed, ""));
-        QCOMPARE(*store->draft(typed), std::string());
+        QVERIFY(store->saveDraft(typed, {}));
+        QVERIFY(store->draft(typed)->isEmpty());
     }
 
     void attachmentsAreKeptOnceUnderTheirDigest()
@@ -300,7 +307,7 @@ private Q_SLOTS:
         for (const char* id : {"", ".", "..", "../../etc", "20261129T150000Z-ABCDEF", "20261129T150000Z-abcdef/.."}) {
             QVERIFY(!store->read(id));
             QVERIFY(!store->create(id));
-            QVERIFY(!store->saveDraft(id, "x"));
+            QVERIFY(!store->saveDraft(id, {.text = "x"}));
         }
     }
 
@@ -343,7 +350,7 @@ private Q_SLOTS:
             QCOMPARE(journal->conversation().messages.size(), 1U);
             QCOMPARE(std::filesystem::file_size(journalOf(mountPoint, journal->id())), sizeBefore);
             QVERIFY(journal->append(std::vector{messageLine(question("o", "fits"))}));
-            QVERIFY(!store->saveDraft(journal->id(), std::string(400'000, 'x')));
+            QVERIFY(!store->saveDraft(journal->id(), {.text = std::string(400'000, 'x')}));
             QCOMPARE(store->read(journal->id())->messages.size(), 2U);
         }
         QProcess::execute("umount", {mountPoint.path()});

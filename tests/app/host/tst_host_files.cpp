@@ -2,6 +2,7 @@
 // requests and titles made from conversations.
 
 #include "host/chat_request.h"
+#include "host/json.h"
 #include "host/paths.h"
 #include "host/settings_file.h"
 #include "host/task_thread.h"
@@ -9,6 +10,8 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <fstream>
@@ -150,6 +153,35 @@ private Q_SLOTS:
                 R"({"role":"assistant","content":"Yes","reasoning_content":"Hm."})",
                 R"({"role":"user","content":"Why?"})"}));
         QCOMPARE(assistantMessage(conversation.messages[1]), std::string());
+    }
+
+    void aQuestionNamesItsPicturesByTheirPlace()
+    {
+        Block picture;
+        picture.type = Block::Type::Image;
+        picture.name = "red.png";
+        picture.sha256 = std::string(64, 'a');
+        Block half = picture;
+        half.half = true;
+        Block elsewhere = picture; // a journal from somewhere else may name any file
+        elsewhere.sha256 = "../../../etc/passwd";
+        Conversation conversation;
+        conversation.messages = {message("1", "", Role::User, "One?"), message("2", "1", Role::User, "Two?")};
+        conversation.messages[0].blocks.insert(conversation.messages[0].blocks.begin(), {picture, elsewhere});
+        conversation.messages[1].blocks.insert(conversation.messages[1].blocks.begin(), half);
+        const ChatTurns turns = chatTurns(conversation, "2", "kept");
+        const auto expected = [](const char* place, const char* text) {
+            const Json image{{"type", "image"}, {"image", {{"path", place}}}};
+            return Json{{"role", "user"}, {"content", Json::array({image, {{"type", "text"}, {"text", text}}})}};
+        };
+        QCOMPARE(turns.messages.size(), std::size_t{2});
+        QVERIFY(Json::parse(turns.messages[0]) == expected("0", "One?"));
+        QVERIFY(Json::parse(turns.messages[1]) == expected("1", "Two?"));
+        QCOMPARE(turns.pictures.size(), std::size_t{2});
+        QCOMPARE(turns.pictures[0].file, std::filesystem::path("kept") / std::string(64, 'a'));
+        QVERIFY(turns.pictures[0].detail == PictureDetail::Full);
+        QVERIFY(turns.pictures[1].detail == PictureDetail::Half);
+        QCOMPARE(chatMessages(conversation, "2").front(), std::string("{\"role\":\"user\",\"content\":\"One?\"}"));
     }
 
     void titlesAreTheFirstWords_data()

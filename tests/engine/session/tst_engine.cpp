@@ -188,13 +188,22 @@ private slots:
         const std::unique_ptr<Engine> seeing = openEngine(openModel("k3-mini"), {.vision = true});
         QVERIFY(seeing->plan().visionBytes > 0);
         for (const char* name : {"red_circle", "transparent", "odd_size"}) {
-            QFile file(QString::fromStdString((folder / name).string() + ".png"));
-            QVERIFY(file.open(QIODevice::ReadOnly));
-            const QByteArray bytes = file.readAll();
+            QFile source(QString::fromStdString((folder / name).string() + ".png"));
+            QVERIFY(source.open(QIODevice::ReadOnly));
+            const QByteArray bytes = source.readAll();
             const auto rows = seeing->encodePicture(std::as_bytes(std::span(bytes.begin(), bytes.end())), name);
             WASTE_VERIFY_OK(rows);
             const std::vector<float> golden = readFloats(folder / (std::string(name) + ".embed.f32"));
             QVERIFY(relativeError(*rows, golden) < 1e-5);
+
+            // Half of a picture: as many rows as inspect() says, about half of them all.
+            const auto file = std::as_bytes(std::span(bytes.begin(), bytes.end()));
+            const auto half = seeing->encodePicture(file, name, {}, nullptr, PictureDetail::Half);
+            WASTE_VERIFY_OK(half);
+            const auto picture = Picture::inspect(seeing->container(), file, name, PictureDetail::Half);
+            WASTE_VERIFY_OK(picture);
+            QCOMPARE(half->size(), picture->positionCount * seeing->container().info().hiddenSize);
+            QVERIFY(half->size() <= rows->size() / 2);
         }
         const std::unique_ptr<Engine> blind = openEngine(openModel("k3-mini"));
         QCOMPARE(blind->encodePicture({}, "nothing").error().code, ErrorCode::Unsupported);

@@ -1,0 +1,224 @@
+#include "chat/draft_pictures.h"
+
+#include "chat/attachment_images.h"
+#include "chat/gui_callback.h"
+#include "chat/message_text.h"
+#include "host/data_url.h"
+#include "waste/files.h"
+#include "waste/picture.h"
+
+#include <QBuffer>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QImage>
+#include <QMimeData>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace waste::app {
+
+namespace {
+
+constexpr qsizetype kPicturesMax = 32; // in one prompt (spec: cli A.2)
+
+QString aboutSeconds(double seconds)
+{
+    if (seconds < 1)
+        return DraftPictures::tr("adds less than 1 s");
+    if (seconds < 90)
+        return DraftPictures::tr("adds about %1 s").arg(std::lround(seconds));
+    return DraftPictures::tr("adds about %1 min").arg(std::lround(seconds / 60));
+}
+
+} // namespace
+
+DraftPictures::DraftPictures(host::ConversationKeeper& keeper, host::EngineHost& engine, QObject* parent)
+    : QAbstractListModel(parent)
+    , m_keeper(keeper)
+    , m_engine(engine)
+{
+}
+
+int DraftPictures::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : count();
+}
+
+QVariant DraftPictures::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
+        return {};
+    const Added& picture = m_pictures.at(index.row());
+    switch (role) {
+    case NameRole:
+        return QString::fromStdString(picture.block.name);
+    case SourceRole:
+        return attachmentUrl(m_conversationId, picture.block.sha256);
+    case DetailsRole:
+        return pictureDetails(picture.block, picture.block.half ? picture.positions.half : picture.positions.full);
+    case PriceRole:
+        return priceOf(picture);
+    case HalfRole:
+        return picture.block.half;
+    default:
+        return {};
+    }
+}
+
+QHash<int, QByteArray> DraftPictures::roleNames() const
+{
+    return {
+        {NameRole, "name"}, {SourceRole, "source"}, {DetailsRole, "details"}, {PriceRole, "price"}, {HalfRole, "half"}};
+}
+
+QString DraftPictures::priceOf(const Added& picture) const
+{
+    const std::uint32_t positions = picture.block.half ? picture.positions.half : picture.positions.full;
+    return positions > 0 && m_readRate > 0 ? aboutSeconds(positions / m_readRate) : QString();
+}
+
+void DraftPictures::addFiles(const QList<QUrl>& files)
+{
+    setError({});
+    for (const QUrl& file : files) {
+        if (!file.isLocalFile()) {
+            setError(tr("Pictures come from files on this computer; nothing is fetched from %1").arg(file.host()));
+            continue;
+        }
+        const auto path = pathOfText(file.toLocalFile().toStdString());
+        add(file.fileName(), [path] { return readFile(path, host::kPictureBytesMax); });
+    }
+}
+
+bool DraftPictures::addFromClipboard()
+{
+    const QMimeData* content = QGuiApplication::clipboard()->mimeData();
+    if (content == nullptr)
+        return false;
+    if (content->hasImage()) {
+        QByteArray png;
+        QBuffer buffer(&png);
+        if (!qvariant_cast<QImage>(content->imageData()).save(&buffer, "PNG"))
+            return false;
+        add(tr("Pasted picture.png"), [png] { return Result<std::string>(png.toStdString()); });
+        return true;
+    }
+    const QList<QUrl> files = content->urls();
+    if (std::none_of(files.begin(), files.end(), [](const QUrl& file) { return file.isLocalFile(); }))
+        return false;
+    addFiles(files);
+    return true;
+}
+
+void DraftPictures::add(const QString& name, std::function<Result<std::string>()> read)
+{
+    if (count() + m_coming >= kPicturesMax)
+        return setError(tr("A message holds at most %1 pictures").arg(kPicturesMax));
+    ++m_coming;
+    const auto added = [this, id = m_conversationId](Result<Added> picture) {
+        --m_coming;
+        if (!picture)
+            return setError(QString::fromStdString(picture.error().message));
+        if (id != m_conversationId)
+            return; // another conversation came on screen meanwhile
+        beginInsertRows({}, count(), count());
+        m_pictures << *picture;
+        endInsertRows();
+        Q_EMIT changed();
+    };
+    const auto done = onGuiThread<Added>(this, added);
+    m_keeper.post([this, id = m_conversationId, name = name.toStdString(), read = std::move(read), done] {
+        auto bytes = read();
+        if (!bytes)
+            return done(std::move(bytes.error()));
+        done(keep(id, name, *bytes));
+    });
+}
+
+// On the keeper's thread. What the model cannot see is not kept either.
+Result<DraftPictures::Added> DraftPictures::keep(
+    const std::string& conversationId, const std::string& name, const std::string& bytes) const
+{
+    const auto container = m_engine.container();
+    if (container == nullptr)
+        return Error{ErrorCode::NotFound, "no_model", "a model must be open before it can be shown a picture"};
+    const auto file = std::as_bytes(std::span(bytes));
+    WASTE_TRY(const Picture full, Picture::inspect(*container, file, name));
+    WASTE_TRY(const Picture half, Picture::inspect(*container, file, name, PictureDetail::Half));
+    Added added;
+    added.positions = {full.positionCount, half.positionCount};
+    added.block.type = host::Block::Type::Image;
+    added.block.name = name;
+    added.block.bytes = bytes.size();
+    added.block.width = full.width;
+    added.block.height = full.height;
+    WASTE_TRY(added.block.sha256, m_keeper.attachNow(conversationId, bytes));
+    return added;
+}
+
+void DraftPictures::remove(int row)
+{
+    if (row < 0 || row >= count())
+        return;
+    beginRemoveRows({}, row, row);
+    m_pictures.removeAt(row);
+    endRemoveRows();
+    Q_EMIT changed();
+}
+
+void DraftPictures::setHalf(int row, bool half)
+{
+    if (row < 0 || row >= count() || std::exchange(m_pictures[row].block.half, half) == half)
+        return;
+    Q_EMIT dataChanged(index(row), index(row), {HalfRole, DetailsRole, PriceRole});
+    Q_EMIT changed();
+}
+
+void DraftPictures::clearError()
+{
+    setError({});
+}
+
+void DraftPictures::show(const std::string& conversationId, const std::vector<host::Block>& pictures)
+{
+    beginResetModel();
+    m_conversationId = conversationId;
+    m_pictures.clear();
+    for (const host::Block& block : pictures)
+        m_pictures << Added{block, {}};
+    endResetModel();
+    setError({});
+    Q_EMIT changed();
+}
+
+std::vector<host::Block> DraftPictures::blocks() const
+{
+    std::vector<host::Block> blocks;
+    for (const Added& picture : m_pictures)
+        blocks.push_back(picture.block);
+    return blocks;
+}
+
+std::vector<host::Block> DraftPictures::take()
+{
+    std::vector<host::Block> blocks = this->blocks();
+    show(m_conversationId, {});
+    return blocks;
+}
+
+void DraftPictures::setReadRate(double tokensPerSecond)
+{
+    if (std::exchange(m_readRate, tokensPerSecond) != tokensPerSecond && !m_pictures.isEmpty())
+        Q_EMIT dataChanged(index(0), index(count() - 1), {PriceRole});
+}
+
+void DraftPictures::setError(const QString& error)
+{
+    if (std::exchange(m_error, error) != error)
+        Q_EMIT errorChanged();
+}
+
+} // namespace waste::app

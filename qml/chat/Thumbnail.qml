@@ -1,0 +1,33 @@
+import QtQuick
+
+import Waste.Ui
+
+// A picture of the conversation, drawn small; a frame with an icon where it cannot be drawn.
+Rectangle {
+    id: root
+
+    required property string source
+    property bool leftAligned: false // else in the middle of its frame
+
+    radius: Theme.radiusChip
+    color: picture.status === Image.Ready ? "transparent" : Theme.hover
+    clip: true
+
+    Image {
+        id: picture
+        anchors.fill: parent
+        source: root.source
+        sourceSize.width: root.width
+        sourceSize.height: root.height
+        fillMode: Image.PreserveAspectFit
+        horizontalAlignment: root.leftAligned ? Image.AlignLeft : Image.AlignHCenter
+        asynchronous: true
+        Accessible.ignored: true
+    }
+    Icon {
+        anchors.centerIn: parent
+        visible: picture.status !== Image.Ready
+        name: "image"
+        color: Theme.text3
+    }
+}
