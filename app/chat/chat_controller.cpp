@@ -9,21 +9,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 #include <variant>
 
 namespace waste::app {
 
 namespace {
-
-std::vector<host::Block> picturesOf(const host::Message& message)
-{
-    std::vector<host::Block> pictures;
-    std::copy_if(message.blocks.begin(), message.blocks.end(), std::back_inserter(pictures),
-        [](const host::Block& block) { return block.type == host::Block::Type::Image; });
-    return pictures;
-}
 
 constexpr int kSaveDraftDelayMs = 1000;
 constexpr int kBuiltInModelTokensMax = 1500; // the longest conversations that it was trained on
@@ -353,7 +344,6 @@ void ChatController::show(
     m_readOnlyReason = readOnlyReason;
     m_draft = QString::fromStdString(draft.text);
     m_pictures.show(id, draft.attachments);
-    m_saveDraftLater.stop();
     m_isDraftChanged = false;
     m_services.list.setCurrent(conversationId());
     Q_EMIT conversationChanged();

@@ -38,12 +38,12 @@ constexpr const char* kGoWords =
     "goto if import int int32 int64 interface iota map nil package range return rune select string struct switch true "
     "type uint uint32 uint64 var";
 constexpr const char* kSqlWords =
-    "add all alter and as asc attach avg begin between by cascade case check column commit concurrently constraint "
-    "count "
-    "create cross database default delete desc detach distinct drop else end exists explain foreign from full grant "
-    "group having if in index inner insert into is join key left like limit max min not null of offset on or order "
-    "outer over partition primary references revoke right rollback row rows select set sum table then to transaction "
-    "truncate union unique update using valid validate values view when where with";
+    "add all alter and as asc attach avg begin between by cascade case check column commit concurrently "
+    "constraint count create cross database default delete desc detach distinct drop else end exists explain for "
+    "foreign from full grant group having if in index inner insert into is join key left like limit max maxvalue "
+    "min minvalue not null of offset on or order outer over partition primary references revoke right rollback "
+    "row rows select set sum table then to transaction truncate union unique update using valid validate values "
+    "view when where with";
 constexpr const char* kShellWords =
     "alias break case cd continue do done echo elif else esac eval exec exit export fi for function if in local read "
     "readonly return set shift source sudo then trap unset until while";

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,14 @@ QString aboutSeconds(double seconds)
 }
 
 } // namespace
+
+std::vector<host::Block> picturesOf(const host::Message& message)
+{
+    std::vector<host::Block> pictures;
+    std::copy_if(message.blocks.begin(), message.blocks.end(), std::back_inserter(pictures),
+        [](const host::Block& block) { return block.type == host::Block::Type::Image; });
+    return pictures;
+}
 
 DraftPictures::DraftPictures(host::ConversationKeeper& keeper, host::EngineHost& engine, QObject* parent)
     : QAbstractListModel(parent)

@@ -16,6 +16,8 @@
 
 namespace waste::app {
 
+std::vector<host::Block> picturesOf(const host::Message& message);
+
 // The pictures above the composer: attached and not sent yet, with what each will cost. Files are read,
 // checked and kept on the keeper's thread; a picture is on disk before it is shown. GUI thread only.
 class DraftPictures : public QAbstractListModel {

@@ -57,7 +57,7 @@ FirstRun::FirstRun(App& app, QQuickWindow& window, QString question, QString pic
                 m_app.status()->disconnect(this);
                 typeAndSend();
             } else if (m_app.status()->state() == StatusModel::State::Failed) {
-                fail(m_app.status()->announcement());
+                fail(m_app.status()->label() + ": " + m_app.status()->note());
             }
         });
     }

@@ -96,6 +96,7 @@ FocusScope {
     }
     T.Drawer {
         id: drawer
+        parent: T.Overlay.overlay // measured from the window, not from this page
         width: Math.min(Theme.sideList, root.width - Theme.u(60))
         height: root.height
         enabled: root.narrow
