@@ -8,6 +8,8 @@
 
 namespace waste::kernels {
 
+inline constexpr std::size_t kVqVectorsMax = 4; // that multiplyVqRows takes
+
 // The loops that depend on the instruction set. One table per set; scalar.cpp is the specification.
 //
 // The exact kernels differ over the tables by the order of summation only, 1e-6 of Σ|terms|; the reduced
@@ -23,8 +25,16 @@ struct KernelTable {
 
     // y[r] = Σ_c W[r][c]·x[c] for begin ≤ r < end; weights are dequantised in registers.
     void (*multiplyRows)(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
-    void (*multiplyVqRows)(
-        const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+    // For every vector; decoding an expert's rows costs more than multiplying them, so that a few vectors together
+    // take little longer than one.
+    struct Vectors {
+        const float* x; // [tokens][columns]
+        std::size_t xStride;
+        std::size_t tokens; // at most kVqVectorsMax
+        float* y; // [tokens][rows]
+        std::size_t yStride;
+    };
+    void (*multiplyVqRows)(const VqMatrixView& matrix, const Vectors& vectors, std::uint32_t begin, std::uint32_t end);
 
     // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a
     // multiple of 8; of vecDim for an expert.

@@ -8,16 +8,32 @@ namespace waste::kernels {
 
 namespace {
 
-void multiplyOne(const KernelTable& kernels, const MatrixView& matrix, const float* x, float* y, std::uint32_t begin,
-    std::uint32_t end)
+// Few vectors: by kernels that decode in registers. False if these are too many.
+bool multiplyFew(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input,
+    const TokenOutput& output, std::uint32_t begin, std::uint32_t end)
 {
-    kernels.multiplyRows(matrix, x, y, begin, end);
+    if (input.tokens != 1)
+        return false;
+    kernels.multiplyRows(matrix, input.x, output.y, begin, end);
+    return true;
 }
 
-void multiplyOne(const KernelTable& kernels, const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin,
-    std::uint32_t end)
+// Four at a time are as fast as many unpacked into a tile, one alone takes twice as long as its share of two.
+bool multiplyFew(const KernelTable& kernels, const VqMatrixView& matrix, const TokenInput& input,
+    const TokenOutput& output, std::uint32_t begin, std::uint32_t end)
 {
-    kernels.multiplyVqRows(matrix, x, y, begin, end);
+    constexpr std::size_t kFewMax = 12;
+    if (input.tokens > kFewMax)
+        return false;
+    for (std::size_t token = 0; token < input.tokens;) {
+        const std::size_t rest = input.tokens - token;
+        const std::size_t count = rest == kVqVectorsMax + 1 ? kVqVectorsMax - 1 : std::min(rest, kVqVectorsMax);
+        kernels.multiplyVqRows(matrix,
+            {input.x + token * input.stride, input.stride, count, output.y + token * output.stride, output.stride},
+            begin, end);
+        token += count;
+    }
+    return true;
 }
 
 // Rows as f32 for some columns: in place where they are stored like that, else unpacked into the tile.
@@ -60,10 +76,8 @@ template<typename Matrix>
 void multiplyAny(const KernelTable& kernels, const Matrix& matrix, const TokenInput& input, const TokenOutput& output,
     std::uint32_t begin, std::uint32_t end, float* tile)
 {
-    if (input.tokens == 1) {
-        multiplyOne(kernels, matrix, input.x, output.y, begin, end);
+    if (multiplyFew(kernels, matrix, input, output, begin, end))
         return;
-    }
     const std::uint32_t panel = panelColumns(matrix);
     for (std::uint32_t column = 0; column < matrix.columns; column += panel) {
         const std::uint32_t columnEnd = std::min(column + panel, matrix.columns);

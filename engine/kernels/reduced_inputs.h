@@ -41,35 +41,31 @@ constexpr bool takesPlanes(const MatrixView& matrix)
     return (matrix.format == WeightFormat::Q4G || matrix.format == WeightFormat::Q8G) && matrix.group == kPlaneGroup;
 }
 
-// ---- tables of products, for matrices of routed experts
+// ---- tables of products, for matrices of routed experts with four 6-bit indices a vector
+//
+// For each position (eight columns of the input) and stage: what every one of the 64 codebook entries contributes,
+// Σ_j entry[j]·x[j] by multiply-adds in the order of j, as a 16-bit integer. A block of positions has one scale for
+// all its stages: its largest magnitude over kTableMax. A row's sum over a block is exact; it is multiplied by the
+// scale and added to the row's result, block by block.
 
-// For each position (eight columns of the input) and stage: what every codebook entry contributes,
-// Σ_j entry[j]·x[j] by multiply-adds in the order of j, as a 16-bit integer. A block of positions has one
-// scale for all its stages: its largest magnitude over kTableMax. A row's sum over a block is exact; it is
-// multiplied by the scale and added to the row's result, block by block.
 inline constexpr std::size_t kTableColumns = 8; // of a position
 inline constexpr std::size_t kTableBlock = 8; // positions
+inline constexpr std::size_t kTableStages = 4;
+inline constexpr std::size_t kTableEntries = 64;
+inline constexpr std::size_t kTableBytes = kTableStages * kTableEntries * sizeof(std::uint16_t); // of a position
 inline constexpr float kTableMax = 32767;
 
 // The bytes of `entries` are laid out as the kernel table that built them likes.
 struct TableInput {
-    std::uint8_t* entries = nullptr; // [positions][tableBytes(codebooks)], 32-byte aligned
+    std::uint8_t* entries = nullptr; // [positions][kTableBytes], 32-byte aligned
     float* scales = nullptr; // [blocks]
     std::size_t positions = 0;
 };
 
-// Codebooks that tables can be built of: eight columns a vector, and a layout that the converters write.
 constexpr bool takesTables(const VqMatrixView& matrix)
 {
-    const bool isPacked = matrix.indexBits == 6 && matrix.stages == 4;
-    const bool isPlain = matrix.indexBits == 8 && (matrix.stages == 2 || matrix.stages == 3);
-    return matrix.vecDim == kTableColumns && matrix.indexBlock == 64 && (isPacked || isPlain);
-}
-// Of one position; kTableBytesMax for three stages of 256.
-inline constexpr std::size_t kTableBytesMax = 1536;
-constexpr std::size_t tableBytes(const VqMatrixView& matrix)
-{
-    return std::size_t{matrix.stages} * (matrix.indexBits == 6 ? 64 : 256) * sizeof(std::uint16_t);
+    return matrix.vecDim == kTableColumns && matrix.indexBlock == 64 && matrix.indexBits == 6
+        && matrix.stages == kTableStages;
 }
 
 } // namespace waste::kernels

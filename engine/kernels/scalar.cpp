@@ -159,22 +159,29 @@ void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t be
     }
 }
 
-void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end)
+void multiplyVqRow(const VqMatrixView& matrix, std::uint32_t row, const KernelTable::Vectors& vectors)
 {
     // As many whole vectors as are a multiple of the lanes, whatever their width.
     const std::uint32_t segment = std::uint32_t{kLanes} * matrix.vecDim;
     float values[kLanes * 255];
-    for (std::uint32_t row = begin; row < end; ++row) {
-        const IndexWalk walk = walkIndices(matrix, row);
-        LaneSum sum;
-        for (std::uint32_t column = 0; column < matrix.columns; column += segment) {
-            const std::uint32_t count = std::min(segment, matrix.columns - column);
-            for (std::uint32_t i = 0; i < count; i += matrix.vecDim)
-                lookUp(matrix, walk.first + (column + i) / matrix.vecDim * walk.step, values + i);
-            sum.add(values, x + column, count);
-        }
-        y[row] = sum.total() * floatFromHalf(matrix.scales[row]);
+    const IndexWalk walk = walkIndices(matrix, row);
+    LaneSum sums[kVqVectorsMax];
+    for (std::uint32_t column = 0; column < matrix.columns; column += segment) {
+        const std::uint32_t count = std::min(segment, matrix.columns - column);
+        for (std::uint32_t i = 0; i < count; i += matrix.vecDim)
+            lookUp(matrix, walk.first + (column + i) / matrix.vecDim * walk.step, values + i);
+        for (std::size_t token = 0; token < vectors.tokens; ++token)
+            sums[token].add(values, vectors.x + token * vectors.xStride + column, count);
     }
+    for (std::size_t token = 0; token < vectors.tokens; ++token)
+        vectors.y[token * vectors.yStride + row] = sums[token].total() * floatFromHalf(matrix.scales[row]);
+}
+
+void multiplyVqRows(
+    const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end)
+{
+    for (std::uint32_t row = begin; row < end; ++row)
+        multiplyVqRow(matrix, row, vectors);
 }
 
 void multiplyTokens(const KernelTable::RowsTimesTokens& product)

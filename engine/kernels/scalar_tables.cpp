@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-// Entries of a position are [stage][entry], 16-bit integers.
+// A position's table is [stage][entry], 16-bit integers.
 
 namespace waste::kernels::scalar {
 
@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
-
-std::size_t entryCount(const VqMatrixView& matrix)
-{
-    return matrix.indexBits == 6 ? 64 : 256;
-}
 
 float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t entry, const float* x)
 {
@@ -33,24 +28,28 @@ float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t en
 template<typename Visit>
 void forEntries(const VqMatrixView& matrix, const float* x, std::size_t begin, std::size_t end, const Visit& visit)
 {
-    const std::size_t entries = entryCount(matrix);
     for (std::size_t position = begin; position < end; ++position) {
-        for (std::size_t i = 0; i < matrix.stages * entries; ++i)
-            visit(position, i, contribution(matrix, i / entries, i % entries, x + position * matrix.vecDim));
+        for (std::size_t stage = 0; stage < kTableStages; ++stage) {
+            for (std::size_t entry = 0; entry < kTableEntries; ++entry)
+                visit(position, stage * kTableEntries + entry,
+                    contribution(matrix, stage, entry, x + position * kTableColumns));
+        }
     }
 }
 
-std::int16_t* tableOf(const VqMatrixView& matrix, const TableInput& tables, std::size_t position)
+std::int16_t* tableOf(const TableInput& tables, std::size_t position)
 {
-    return reinterpret_cast<std::int16_t*>(tables.entries + position * tableBytes(matrix));
+    return reinterpret_cast<std::int16_t*>(tables.entries + position * kTableBytes);
 }
 
-std::size_t stageIndex(const VqMatrixView& matrix, const std::uint8_t* indices, std::size_t stage)
+// What four indices in three bytes stand for, stage 0 in the lowest bits.
+std::int32_t lookUp(const std::int16_t* table, const std::uint8_t* indices)
 {
-    if (matrix.indexBits == 8)
-        return indices[stage];
     const std::uint32_t bits = indices[0] | std::uint32_t{indices[1]} << 8 | std::uint32_t{indices[2]} << 16;
-    return (bits >> (stage * 6)) & 63U;
+    std::int32_t sum = 0;
+    for (std::size_t stage = 0; stage < kTableStages; ++stage)
+        sum += table[stage * kTableEntries + ((bits >> (stage * 6)) & 63U)];
+    return sum;
 }
 
 } // namespace
@@ -70,7 +69,7 @@ void buildTables(
         const float perUnit = isZero ? 0.0F : kTableMax / largest;
         tables.scales[first / kTableBlock] = isZero && !std::isnan(largest) ? 0.0F : largest / kTableMax;
         forEntries(matrix, x, first, last, [&](std::size_t position, std::size_t i, float value) {
-            tableOf(matrix, tables, position)[i] =
+            tableOf(tables, position)[i] =
                 isZero ? std::int16_t{0} : static_cast<std::int16_t>(std::lrint(value * perUnit));
         });
     }
@@ -79,19 +78,16 @@ void buildTables(
 void multiplyTables(
     const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
 {
-    const std::size_t bytesPerVector = matrix.indexBits == 6 ? 3U : matrix.stages;
+    constexpr std::size_t kBytes = 3; // of a position's indices
     const std::size_t block = matrix.indexBlock;
     for (std::uint32_t row = begin; row < end; ++row) {
-        const std::uint8_t* indices =
-            matrix.indices + (row / block * tables.positions * block + row % block) * bytesPerVector;
+        const std::uint8_t* indices = matrix.indices + (row / block * tables.positions * block + row % block) * kBytes;
         float result = 0;
         for (std::size_t first = 0; first < tables.positions; first += kTableBlock) {
             std::int32_t sum = 0;
             for (std::size_t p = first; p < std::min(first + kTableBlock, tables.positions); ++p) {
-                const std::int16_t* const table = tableOf(matrix, tables, p);
-                for (std::size_t stage = 0; stage < matrix.stages; ++stage)
-                    sum += table[stage * entryCount(matrix) + stageIndex(matrix, indices, stage)];
-                indices += block * bytesPerVector;
+                sum += lookUp(tableOf(tables, p), indices);
+                indices += block * kBytes;
             }
             result = std::fma(static_cast<float>(sum), tables.scales[first / kTableBlock], result);
         }

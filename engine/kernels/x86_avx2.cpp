@@ -199,11 +199,12 @@ template<std::size_t kRows>
 void multiplyRowBlock(const KernelTable::RowsTimesTokens& product, std::size_t row)
 {
     std::size_t token = 0;
-    for (; token + 3 <= product.tokens; token += 3)
+    // Four are better taken as two and two than as three and one.
+    for (; product.tokens - token >= 5 || product.tokens - token == 3; token += 3)
         multiplyBlock<kRows, 3>(product, row, token);
-    if (product.tokens - token == 2)
+    for (; product.tokens - token >= 2; token += 2)
         multiplyBlock<kRows, 2>(product, row, token);
-    else if (product.tokens - token == 1)
+    if (product.tokens - token == 1)
         multiplyBlock<kRows, 1>(product, row, token);
 }
 
@@ -262,6 +263,8 @@ void addRowBlock(const KernelTable::AddedProduct& product, std::size_t row)
 void addProduct(const KernelTable::AddedProduct& product)
 {
     std::size_t row = 0;
+    for (; row + 6 <= product.rows; row += 6)
+        addRowBlock<6>(product, row);
     for (; row + 4 <= product.rows; row += 4)
         addRowBlock<4>(product, row);
     for (; row < product.rows; ++row)

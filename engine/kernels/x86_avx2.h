@@ -15,7 +15,8 @@ namespace waste::kernels {
 namespace avx2 { // x86_avx2_weights.cpp
 
 void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
-void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+void multiplyVqRows(
+    const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end);
 void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
 void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
 

@@ -5,9 +5,8 @@
 // Tables of products for routed experts (reduced_inputs.h).
 //
 // A register shuffle looks 32 rows up in 16 bytes at once, so an entry is two bytes in two planes, and a lookup
-// among 64 entries four shuffles a plane, among 256 sixteen, chosen by the upper bits of the index. Bytes are
-// summed in 16-bit lanes: the lanes as they are, and their upper bytes alone, from which the sums of the lower
-// bytes follow.
+// four shuffles a plane, chosen by the upper two bits of the index. Bytes are summed in 16-bit lanes: the lanes as
+// they are, and their upper bytes alone, from which the sums of the lower bytes follow.
 
 namespace waste::kernels {
 
@@ -15,7 +14,6 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
-constexpr std::size_t kStagesMax = 4;
 constexpr float kSmallest = 1e-30F;
 constexpr int kBias = 32768; // what makes an entry unsigned
 
@@ -23,13 +21,13 @@ constexpr int kBias = 32768; // what makes an entry unsigned
 
 // Codebooks with the entries of one component side by side, so that eight entries are computed at a time.
 struct TransposedCodebooks {
-    alignas(32) float values[kStagesMax][kWidth][kCodebookEntries];
+    alignas(32) float values[kTableStages][kWidth][kTableEntries];
 
-    TransposedCodebooks(const VqMatrixView& matrix, std::size_t entries)
+    explicit TransposedCodebooks(const float* codebooks)
     {
-        for (std::size_t stage = 0; stage < matrix.stages; ++stage) {
-            const float* const book = matrix.codebooks + stage * kCodebookEntries * kWidth;
-            for (std::size_t entry = 0; entry < entries; ++entry) {
+        for (std::size_t stage = 0; stage < kTableStages; ++stage) {
+            const float* const book = codebooks + stage * kCodebookEntries * kWidth;
+            for (std::size_t entry = 0; entry < kTableEntries; ++entry) {
                 for (std::size_t j = 0; j < kWidth; ++j)
                     values[stage][j][entry] = book[entry * kWidth + j];
             }
@@ -39,23 +37,22 @@ struct TransposedCodebooks {
 
 // Contributions of one block of positions, and the largest magnitude among them by its bits.
 struct BlockValues {
-    alignas(32) float values[kTableBlock][kStagesMax * kCodebookEntries];
-    __m256i largest;
+    alignas(32) float values[kTableBlock][kTableStages * kTableEntries];
+    __m256i largest = _mm256_setzero_si256();
 };
 
-void computePosition(const TransposedCodebooks& books, std::size_t stages, std::size_t entries, const float* x,
-    float* values, __m256i& largest)
+void computePosition(const TransposedCodebooks& books, const float* x, float* values, __m256i& largest)
 {
     const __m256i noSign = _mm256_set1_epi32(0x7FFFFFFF);
     __m256 inputs[kWidth];
     for (std::size_t j = 0; j < kWidth; ++j)
         inputs[j] = _mm256_broadcast_ss(x + j);
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-        for (std::size_t entry = 0; entry < entries; entry += kWidth) {
+    for (std::size_t stage = 0; stage < kTableStages; ++stage) {
+        for (std::size_t entry = 0; entry < kTableEntries; entry += kWidth) {
             __m256 sum = _mm256_setzero_ps();
             for (std::size_t j = 0; j < kWidth; ++j)
                 sum = _mm256_fmadd_ps(_mm256_load_ps(books.values[stage][j] + entry), inputs[j], sum);
-            _mm256_store_ps(values + stage * entries + entry, sum);
+            _mm256_store_ps(values + stage * kTableEntries + entry, sum);
             largest = _mm256_max_epi32(largest, _mm256_and_si256(_mm256_castps_si256(sum), noSign));
         }
     }
@@ -78,18 +75,18 @@ __m256i quantize(const float* values, __m256 perUnit)
     return _mm256_xor_si256(words, _mm256_set1_epi16(static_cast<std::int16_t>(-kBias)));
 }
 
-// [stage][plane][entries]
-void storePlanes(const float* values, std::size_t stages, std::size_t entries, __m256 perUnit, std::uint8_t* table)
+// [stage][plane][entry]
+void storePlanes(const float* values, __m256 perUnit, std::uint8_t* table)
 {
     const __m256i lowByte = _mm256_set1_epi16(255);
-    for (std::size_t i = 0; i < stages * entries; i += 32) {
+    for (std::size_t i = 0; i < kTableStages * kTableEntries; i += 32) {
         const __m256i first = quantize(values + i, perUnit);
         const __m256i second = quantize(values + i + 16, perUnit);
         const __m256i low = _mm256_packus_epi16(_mm256_and_si256(first, lowByte), _mm256_and_si256(second, lowByte));
         const __m256i high = _mm256_packus_epi16(_mm256_srli_epi16(first, 8), _mm256_srli_epi16(second, 8));
-        std::uint8_t* const out = table + i / entries * 2 * entries + i % entries;
+        std::uint8_t* const out = table + i / kTableEntries * 2 * kTableEntries + i % kTableEntries;
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permute4x64_epi64(low, 0xD8));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + entries), _mm256_permute4x64_epi64(high, 0xD8));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + kTableEntries), _mm256_permute4x64_epi64(high, 0xD8));
     }
 }
 
@@ -108,8 +105,8 @@ struct ByteSums {
     [[nodiscard]] __m256i lower() const { return _mm256_sub_epi16(all, _mm256_slli_epi16(upper, 8)); }
 };
 
-// 32 indices of one stage: the low four bits, and the others in the top bits of bytes.
-struct Lookup64 {
+// 32 indices of one stage: the low four bits, and the upper two in the top bits of bytes.
+struct Lookup {
     __m256i low;
     __m256i bit4;
     __m256i bit5;
@@ -123,26 +120,6 @@ struct Lookup64 {
         const __m256i lower = _mm256_blendv_epi8(quarter(0), quarter(1), bit4);
         const __m256i upper = _mm256_blendv_epi8(quarter(2), quarter(3), bit4);
         return _mm256_blendv_epi8(lower, upper, bit5);
-    }
-};
-
-struct Lookup256 {
-    Lookup64 rest;
-    __m256i bit6;
-    __m256i bit7;
-
-    explicit Lookup256(__m256i indices)
-        : rest{_mm256_and_si256(indices, _mm256_set1_epi8(15)), _mm256_slli_epi16(indices, 3),
-            _mm256_slli_epi16(indices, 2)}
-        , bit6(_mm256_slli_epi16(indices, 1))
-        , bit7(indices)
-    {
-    }
-    [[nodiscard]] __m256i in(const std::uint8_t* plane) const
-    {
-        const __m256i lower = _mm256_blendv_epi8(rest.in(plane), rest.in(plane + 64), bit6);
-        const __m256i upper = _mm256_blendv_epi8(rest.in(plane + 128), rest.in(plane + 192), bit6);
-        return _mm256_blendv_epi8(lower, upper, bit7);
     }
 };
 
@@ -178,74 +155,30 @@ RowBytes separate(const std::uint8_t* indices)
     return {order(merge(a, c, b), 0), order(merge(b, a, c), 1), order(merge(c, b, a), 2)};
 }
 
-// How the indices of one position are stored, and how what they stand for is added for 32 rows. The sums of
-// kTableBlock positions fit 16 bits: 8 · 4 stages · 255.
-struct PackedIndices { // four of six bits
-    static constexpr std::size_t kBytes = 3;
-    static constexpr std::size_t kStages = 4;
-    static constexpr std::size_t kEntries = 64;
-    static void add(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
-    {
-        const RowBytes bytes = separate(indices);
-        const __m256i fifteen = _mm256_set1_epi8(15);
-        const auto addStage = [&](const Lookup64& lookup, std::size_t stage) {
-            low.add(lookup.in(table + stage * 2 * kEntries));
-            high.add(lookup.in(table + stage * 2 * kEntries + kEntries));
-        };
-        addStage({_mm256_and_si256(bytes.first, fifteen), _mm256_slli_epi16(bytes.first, 3),
-                     _mm256_slli_epi16(bytes.first, 2)},
-            0);
-        const __m256i firstTop = _mm256_and_si256(_mm256_srli_epi16(bytes.first, 6), _mm256_set1_epi8(3));
-        const __m256i secondLow = _mm256_and_si256(_mm256_slli_epi16(bytes.second, 2), _mm256_set1_epi8(12));
-        addStage({_mm256_or_si256(firstTop, secondLow), _mm256_slli_epi16(bytes.second, 5),
-                     _mm256_slli_epi16(bytes.second, 4)},
-            1);
-        addStage({_mm256_and_si256(_mm256_srli_epi16(bytes.second, 4), fifteen), _mm256_slli_epi16(bytes.third, 7),
-                     _mm256_slli_epi16(bytes.third, 6)},
-            2);
-        addStage({_mm256_and_si256(_mm256_srli_epi16(bytes.third, 2), fifteen), _mm256_slli_epi16(bytes.third, 1),
-                     bytes.third},
-            3);
-    }
-};
-
-struct ThreeIndices {
-    static constexpr std::size_t kBytes = 3;
-    static constexpr std::size_t kStages = 3;
-    static constexpr std::size_t kEntries = 256;
-    static void add(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
-    {
-        const RowBytes bytes = separate(indices);
-        const __m256i stages[] = {bytes.first, bytes.second, bytes.third};
-        for (std::size_t stage = 0; stage < kStages; ++stage) {
-            const Lookup256 lookup(stages[stage]);
-            low.add(lookup.in(table + stage * 2 * kEntries));
-            high.add(lookup.in(table + stage * 2 * kEntries + kEntries));
-        }
-    }
-};
-
-struct TwoIndices {
-    static constexpr std::size_t kBytes = 2;
-    static constexpr std::size_t kStages = 2;
-    static constexpr std::size_t kEntries = 256;
-    static void add(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
-    {
-        const auto* const p = reinterpret_cast<const __m256i*>(indices);
-        const __m256i first = _mm256_loadu_si256(p);
-        const __m256i second = _mm256_loadu_si256(p + 1);
-        const __m256i lowByte = _mm256_set1_epi16(255);
-        const auto inOrder = [](__m256i v) { return _mm256_permute4x64_epi64(v, 0xD8); };
-        const __m256i stages[] = {
-            inOrder(_mm256_packus_epi16(_mm256_and_si256(first, lowByte), _mm256_and_si256(second, lowByte))),
-            inOrder(_mm256_packus_epi16(_mm256_srli_epi16(first, 8), _mm256_srli_epi16(second, 8)))};
-        for (std::size_t stage = 0; stage < kStages; ++stage) {
-            const Lookup256 lookup(stages[stage]);
-            low.add(lookup.in(table + stage * 2 * kEntries));
-            high.add(lookup.in(table + stage * 2 * kEntries + kEntries));
-        }
-    }
-};
+// Adds what the four stages of one position contribute to 32 rows. 8 positions · 4 stages · 255 fit 16 bits.
+void addPosition(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
+{
+    const RowBytes bytes = separate(indices);
+    const __m256i fifteen = _mm256_set1_epi8(15);
+    const auto addStage = [&](const Lookup& lookup, std::size_t stage) {
+        low.add(lookup.in(table + stage * 2 * kTableEntries));
+        high.add(lookup.in(table + stage * 2 * kTableEntries + kTableEntries));
+    };
+    addStage(
+        {_mm256_and_si256(bytes.first, fifteen), _mm256_slli_epi16(bytes.first, 3), _mm256_slli_epi16(bytes.first, 2)},
+        0);
+    const __m256i firstTop = _mm256_and_si256(_mm256_srli_epi16(bytes.first, 6), _mm256_set1_epi8(3));
+    const __m256i secondLow = _mm256_and_si256(_mm256_slli_epi16(bytes.second, 2), _mm256_set1_epi8(12));
+    addStage(
+        {_mm256_or_si256(firstTop, secondLow), _mm256_slli_epi16(bytes.second, 5), _mm256_slli_epi16(bytes.second, 4)},
+        1);
+    addStage({_mm256_and_si256(_mm256_srli_epi16(bytes.second, 4), fifteen), _mm256_slli_epi16(bytes.third, 7),
+                 _mm256_slli_epi16(bytes.third, 6)},
+        2);
+    addStage(
+        {_mm256_and_si256(_mm256_srli_epi16(bytes.third, 2), fifteen), _mm256_slli_epi16(bytes.third, 1), bytes.third},
+        3);
+}
 
 // results[r] += scale · (256·high + low − bias) for 32 rows
 void fold(const ByteSums& low, const ByteSums& high, std::size_t lookups, float scale, float* results)
@@ -282,11 +215,35 @@ std::size_t placeOf(std::size_t row)
 
 constexpr std::size_t kRowsAtOnce = 256; // share a block's tables while they are in the first-level cache
 
-template<typename Indices>
-void multiply(const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
+} // namespace
+
+namespace avx2 {
+
+void buildTables(
+    const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end)
 {
-    constexpr std::size_t kBytes = Indices::kBytes;
-    constexpr std::size_t kTableBytes = 2 * Indices::kStages * Indices::kEntries;
+    const TransposedCodebooks books(matrix.codebooks);
+    for (std::size_t first = begin; first < end; first += kTableBlock) {
+        const std::size_t positions = end - first < kTableBlock ? end - first : kTableBlock;
+        BlockValues block;
+        for (std::size_t p = 0; p < positions; ++p)
+            computePosition(books, x + (first + p) * kWidth, block.values[p], block.largest);
+        constexpr int kInfinityBits = 0x7F800000;
+        const int bits = largestLane(block.largest);
+        const bool isNumber = bits < kInfinityBits;
+        const float largest = isNumber ? _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits))) : __builtin_nanf("");
+        const bool isZero = !(largest >= kSmallest);
+        tables.scales[first / kTableBlock] = isZero && isNumber ? 0.0F : largest / kTableMax;
+        const __m256 perUnit = _mm256_set1_ps(isZero ? 0.0F : kTableMax / largest);
+        for (std::size_t p = 0; p < positions; ++p)
+            storePlanes(block.values[p], perUnit, tables.entries + (first + p) * kTableBytes);
+    }
+}
+
+void multiplyTables(
+    const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
+{
+    constexpr std::size_t kBytes = 3; // of a position's indices
     const std::size_t blockBytes = tables.positions * kBlockRows * kBytes;
     for (std::size_t first = begin; first < end; first += kRowsAtOnce) {
         const std::size_t last = first + kRowsAtOnce < end ? first + kRowsAtOnce : end;
@@ -301,56 +258,19 @@ void multiply(const VqMatrixView& matrix, const TableInput& tables, float* y, st
                 ByteSums low;
                 ByteSums high;
                 for (std::size_t i = 0; i < count; ++i) {
-                    Indices::add(indices, table, low, high);
+                    // For the next block of positions.
+                    _mm_prefetch(indices + kTableBlock * kBlockRows * kBytes, _MM_HINT_T0);
+                    _mm_prefetch(indices + kTableBlock * kBlockRows * kBytes + 64, _MM_HINT_T0);
+                    addPosition(indices, table, low, high);
                     indices += kBlockRows * kBytes;
                     table += kTableBytes;
                 }
-                fold(low, high, count * Indices::kStages, tables.scales[position / kTableBlock],
-                    results + (row - first));
+                fold(low, high, count * kTableStages, tables.scales[position / kTableBlock], results + (row - first));
             }
         }
         for (std::size_t row = first; row < last; ++row)
             y[row] = results[placeOf(row - first)] * _cvtsh_ss(matrix.scales[row]);
     }
-}
-
-} // namespace
-
-namespace avx2 {
-
-void buildTables(
-    const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end)
-{
-    const std::size_t entries = matrix.indexBits == 6 ? 64 : kCodebookEntries;
-    const TransposedCodebooks books(matrix, entries);
-    BlockValues block;
-    for (std::size_t first = begin; first < end; first += kTableBlock) {
-        const std::size_t positions = end - first < kTableBlock ? end - first : kTableBlock;
-        block.largest = _mm256_setzero_si256();
-        for (std::size_t p = 0; p < positions; ++p)
-            computePosition(books, matrix.stages, entries, x + (first + p) * kWidth, block.values[p], block.largest);
-        constexpr int kInfinityBits = 0x7F800000;
-        const int bits = largestLane(block.largest);
-        const bool isNumber = bits < kInfinityBits;
-        const float largest = isNumber ? _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits))) : __builtin_nanf("");
-        const bool isZero = !(largest >= kSmallest);
-        tables.scales[first / kTableBlock] = isZero && isNumber ? 0.0F : largest / kTableMax;
-        const __m256 perUnit = _mm256_set1_ps(isZero ? 0.0F : kTableMax / largest);
-        for (std::size_t p = 0; p < positions; ++p)
-            storePlanes(
-                block.values[p], matrix.stages, entries, perUnit, tables.entries + (first + p) * tableBytes(matrix));
-    }
-}
-
-void multiplyTables(
-    const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
-{
-    if (matrix.indexBits == 6)
-        multiply<PackedIndices>(matrix, tables, y, begin, end);
-    else if (matrix.stages == 3)
-        multiply<ThreeIndices>(matrix, tables, y, begin, end);
-    else
-        multiply<TwoIndices>(matrix, tables, y, begin, end);
 }
 
 } // namespace avx2

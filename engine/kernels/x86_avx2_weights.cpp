@@ -195,39 +195,79 @@ struct SixBitLookup {
     }
 };
 
-// Looking up whole vectors and multiplying costs as many loads as adding up prepared products per index,
-// and needs no tables of products.
-template<typename Lookup, std::size_t kRows>
-void multiplyVq(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t row)
+// Sums of some rows, in lanes, while their indices are walked through segment by segment: the indices of a block of
+// rows lie side by side, and a segment of them stays in the first-level cache until all rows have used it.
+constexpr std::size_t kSumRows = 64;
+constexpr std::size_t kSegmentColumns = 32 * kWidth;
+
+template<std::size_t kTokens>
+struct RowSums {
+    __m256 lanes[kSumRows][kTokens] = {};
+};
+
+// kRows rows over the columns of a segment. Looking up whole vectors and multiplying costs as many loads as adding up
+// prepared products per index, and needs no tables of products.
+template<typename Lookup, std::size_t kRows, std::size_t kTokens>
+void addSegment(const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::size_t row, std::size_t begin,
+    std::size_t end, __m256 (*lanes)[kTokens])
 {
     const std::uint8_t* indices[kRows];
-    __m256 sums[kRows] = {};
+    __m256 sums[kRows][kTokens];
     std::size_t step = 0;
     for (std::size_t r = 0; r < kRows; ++r) {
-        const IndexWalk walk = walkIndices(matrix, row + static_cast<std::uint32_t>(r), Lookup::kBytes);
-        indices[r] = walk.first;
+        const IndexWalk walk = walkIndices(matrix, static_cast<std::uint32_t>(row + r), Lookup::kBytes);
+        indices[r] = walk.first + begin / kWidth * walk.step;
         step = walk.step;
+        for (std::size_t t = 0; t < kTokens; ++t)
+            sums[r][t] = lanes[r][t];
     }
-    for (std::size_t column = 0; column < matrix.columns; column += kWidth) {
-        const __m256 input = _mm256_loadu_ps(x + column);
+    for (std::size_t column = begin; column < end; column += kWidth) {
+        _mm_prefetch(indices[0] + kSegmentColumns / kWidth * step, _MM_HINT_T0); // for the next segment
         for (std::size_t r = 0; r < kRows; ++r) {
-            sums[r] = _mm256_fmadd_ps(Lookup::load(matrix.codebooks, indices[r]), input, sums[r]);
+            const __m256 weights = Lookup::load(matrix.codebooks, indices[r]);
+            for (std::size_t t = 0; t < kTokens; ++t)
+                sums[r][t] =
+                    _mm256_fmadd_ps(weights, _mm256_loadu_ps(vectors.x + t * vectors.xStride + column), sums[r][t]);
             indices[r] += step;
         }
     }
-    for (std::size_t r = 0; r < kRows; ++r)
-        y[row + r] = sumLanes(sums[r]) * floatFromHalf(matrix.scales[row + r]);
+    for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t t = 0; t < kTokens; ++t)
+            lanes[r][t] = sums[r][t];
+    }
+}
+
+// Rows first..last−1, at most kSumRows. As many at a time as leave registers for the sums of all vectors.
+template<typename Lookup, std::size_t kTokens>
+void multiplyVq(const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::size_t first, std::size_t last)
+{
+    constexpr std::size_t kRows = kTokens <= 3 ? 4 : 3;
+    RowSums<kTokens> sums;
+    for (std::size_t begin = 0; begin < matrix.columns; begin += kSegmentColumns) {
+        const std::size_t rest = matrix.columns - begin;
+        const std::size_t end = begin + (rest < kSegmentColumns ? rest : kSegmentColumns);
+        std::size_t row = first;
+        for (; row + kRows <= last; row += kRows)
+            addSegment<Lookup, kRows, kTokens>(matrix, vectors, row, begin, end, sums.lanes + (row - first));
+        for (; row < last; ++row)
+            addSegment<Lookup, 1, kTokens>(matrix, vectors, row, begin, end, sums.lanes + (row - first));
+    }
+    for (std::size_t row = first; row < last; ++row) {
+        const float scale = floatFromHalf(matrix.scales[row]);
+        for (std::size_t t = 0; t < kTokens; ++t)
+            vectors.y[t * vectors.yStride + row] = sumLanes(sums.lanes[row - first][t]) * scale;
+    }
 }
 
 template<typename Lookup>
 struct VqKernels {
     static void multiplyRows(
-        const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end)
+        const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end)
     {
-        for (; begin + 4 <= end; begin += 4)
-            multiplyVq<Lookup, 4>(matrix, x, y, begin);
-        for (; begin < end; ++begin)
-            multiplyVq<Lookup, 1>(matrix, x, y, begin);
+        static constexpr void (*kFor[kVqVectorsMax])(const VqMatrixView&, const KernelTable::Vectors&, std::size_t,
+            std::size_t) = {multiplyVq<Lookup, 1>, multiplyVq<Lookup, 2>, multiplyVq<Lookup, 3>, multiplyVq<Lookup, 4>};
+        for (std::size_t first = begin; first < end; first += kSumRows)
+            kFor[vectors.tokens - 1](matrix, vectors, first, first + kSumRows < end ? first + kSumRows : end);
     }
     static void unpackRow(
         const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)
@@ -283,10 +323,11 @@ void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint3
         forEachRow(multiplyQuantized<Q3Decoder, 4>, multiplyQuantized<Q3Decoder, 1>, matrix, x, y, begin, end);
 }
 
-void multiplyVqRows(const VqMatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end)
+void multiplyVqRows(
+    const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end)
 {
-    if (!visitVqKernels(matrix, [&](auto kernels) { kernels.multiplyRows(matrix, x, y, begin, end); }))
-        scalarTable().multiplyVqRows(matrix, x, y, begin, end);
+    if (!visitVqKernels(matrix, [&](auto kernels) { kernels.multiplyRows(matrix, vectors, begin, end); }))
+        scalarTable().multiplyVqRows(matrix, vectors, begin, end);
 }
 
 void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)

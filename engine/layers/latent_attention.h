@@ -15,7 +15,7 @@ namespace waste {
 
 // Queries (pairs of token and head) that walk over the latent rows together, and rows per step: 64 rows of
 // 576 values stay in the second-level cache while all queries of a block use them.
-inline constexpr std::uint32_t kLatentQueryBlock = 8;
+inline constexpr std::uint32_t kLatentQueryBlock = 16;
 inline constexpr std::uint32_t kLatentTileRows = 64;
 
 struct LatentShape {

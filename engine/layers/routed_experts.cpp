@@ -276,7 +276,7 @@ private:
     [[nodiscard]] TableInput inputTables(Matrix matrix) const
     {
         const std::size_t positions = m_width / kernels::kTableColumns;
-        return {m_scratch.inputEntries.data() + matrix * positions * kernels::kTableBytesMax,
+        return {m_scratch.inputEntries.data() + matrix * positions * kernels::kTableBytes,
             m_scratch.inputScales.data() + matrix * RoutedScratch::blocksOf(positions), positions};
     }
 
@@ -284,7 +284,7 @@ private:
     {
         const std::size_t positions = m_config.expertWidth / kernels::kTableColumns;
         const auto index = static_cast<std::size_t>(&member - m_members.data());
-        return {m_scratch.hiddenEntries.data() + index * positions * kernels::kTableBytesMax,
+        return {m_scratch.hiddenEntries.data() + index * positions * kernels::kTableBytes,
             m_scratch.hiddenScales.data() + index * RoutedScratch::blocksOf(positions), positions};
     }
 

@@ -22,8 +22,8 @@ namespace waste {
 // Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result
 // depends neither on the order of arrival nor on the batches.
 //
-// One token's reduced products come from tables; several tokens' are exact, because decoding an expert once for
-// all of them is as fast.
+// One token's reduced products come from tables, where the experts' format has them; all others are exact, and
+// decode an expert once for all its tokens.
 
 inline constexpr std::uint32_t kBatchExpertsMax = 32;
 
@@ -39,9 +39,9 @@ struct RoutedScratch {
     std::span<float> gate, up; // [batch pairs][I]
 
     // Tables of one token's input for gate and up, and of each expert's hidden vector for down.
-    std::span<std::uint8_t> inputEntries; // [2][positions of the input][kTableBytesMax]
+    std::span<std::uint8_t> inputEntries; // [2][positions of the input][kTableBytes]
     std::span<float> inputScales; // [2][blocks]
-    std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytesMax]
+    std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytes]
     std::span<float> hiddenScales; // [k][blocks]
 
     template<typename A>
@@ -60,9 +60,9 @@ struct RoutedScratch {
         const std::size_t inputPositions = width / kernels::kTableColumns;
         const std::size_t hiddenPositions = config.expertWidth / kernels::kTableColumns;
         const std::size_t experts = std::min(config.expertsPerToken, kBatchExpertsMax);
-        scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytesMax);
+        scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytes);
         scratch.inputScales = arena.template take<float>(2 * blocksOf(inputPositions));
-        scratch.hiddenEntries = arena.template take<std::uint8_t>(experts * hiddenPositions * kernels::kTableBytesMax);
+        scratch.hiddenEntries = arena.template take<std::uint8_t>(experts * hiddenPositions * kernels::kTableBytes);
         scratch.hiddenScales = arena.template take<float>(experts * blocksOf(hiddenPositions));
         return scratch;
     }

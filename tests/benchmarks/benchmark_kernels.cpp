@@ -78,7 +78,7 @@ void measureExpert(
         view.indices = reinterpret_cast<const std::uint8_t*>(indices.data()) + expert * indexBytes;
         view.scales = scales.data();
         view.codebooks = codebooks.data();
-        kernels.multiplyVqRows(view, x.data(), y.data(), 0, kRows);
+        kernels.multiplyVqRows(view, {x.data(), 0, 1, y.data(), 0}, 0, kRows);
         expert = (expert + 1) % kExperts;
     });
     table.add({std::string("expert ") + name + " 3072x3584, one vector",

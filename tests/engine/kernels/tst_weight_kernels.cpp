@@ -7,6 +7,7 @@
 
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -136,7 +137,7 @@ private Q_SLOTS:
         for (const StoredExpert::Shape& shape : kExpertShapes) {
             const StoredExpert expert(shape);
             std::vector<float> y(shape.rows);
-            table->multiplyVqRows(expert.view, x.data(), y.data(), 0, shape.rows);
+            table->multiplyVqRows(expert.view, {x.data(), 0, 1, y.data(), 0}, 0, shape.rows);
             for (std::uint32_t row = 0; row < shape.rows; ++row)
                 verifyRow(&expert.exact[std::size_t{row} * shape.columns], x.data(), shape.columns, y[row]);
         }
@@ -186,16 +187,39 @@ private Q_SLOTS:
     {
         QFETCH(const KernelTable*, table);
         std::vector<float> tile(kTileFloats);
-        const std::vector<float> x = randomFloats(std::size_t{3} * 2048, 25);
+        constexpr std::size_t kTokens = kVqVectorsMax + 2;
+        const std::vector<float> x = randomFloats(kTokens * 2048, 25);
         for (const StoredExpert::Shape& shape : kExpertShapes) {
             const StoredExpert expert(shape);
-            std::vector<float> y(std::size_t{3} * shape.rows);
-            multiply(
-                *table, expert.view, {x.data(), shape.columns, 3}, {y.data(), shape.rows}, 0, shape.rows, tile.data());
-            for (std::size_t t = 0; t < 3; ++t) {
-                for (std::size_t r = 0; r < shape.rows; ++r)
-                    verifyRow(
-                        &expert.exact[r * shape.columns], &x[t * shape.columns], shape.columns, y[t * shape.rows + r]);
+            for (std::size_t tokens = 2; tokens <= kTokens; ++tokens) {
+                std::vector<float> y(tokens * shape.rows);
+                multiply(*table, expert.view, {x.data(), shape.columns, tokens}, {y.data(), shape.rows}, 0, shape.rows,
+                    tile.data());
+                for (std::size_t t = 0; t < tokens; ++t) {
+                    for (std::size_t r = 0; r < shape.rows; ++r)
+                        verifyRow(&expert.exact[r * shape.columns], &x[t * shape.columns], shape.columns,
+                            y[t * shape.rows + r]);
+                }
+            }
+        }
+    }
+
+    void fewVectorsGiveAnExpertTheBitsOfSingleOnes_data() { addTables(); }
+    void fewVectorsGiveAnExpertTheBitsOfSingleOnes()
+    {
+        QFETCH(const KernelTable*, table);
+        const std::vector<float> x = randomFloats(kVqVectorsMax * 2048, 26);
+        for (const StoredExpert::Shape& shape : kExpertShapes) {
+            const StoredExpert expert(shape);
+            std::vector<float> expected(kVqVectorsMax * shape.rows);
+            for (std::size_t t = 0; t < kVqVectorsMax; ++t)
+                table->multiplyVqRows(expert.view,
+                    {x.data() + t * shape.columns, 0, 1, expected.data() + t * shape.rows, 0}, 0, shape.rows);
+            for (std::size_t tokens = 1; tokens <= kVqVectorsMax; ++tokens) {
+                std::vector<float> y(tokens * shape.rows);
+                table->multiplyVqRows(
+                    expert.view, {x.data(), shape.columns, tokens, y.data(), shape.rows}, 0, shape.rows);
+                QVERIFY(std::equal(y.begin(), y.end(), expected.begin()));
             }
         }
     }
