@@ -196,6 +196,27 @@ private Q_SLOTS:
         QCOMPARE(sessions(m_program).size(), 0);
     }
 
+    void runKeepsAndContinuesConversationsToo()
+    {
+        const auto first =
+            m_program.run({"run", kModel, "Hello, my name is Anna.", "--no-think", "--save-session", "Run"});
+        COMPARE_EXIT(first, 0);
+        const auto second =
+            m_program.run({"run", kModel, "What is my name?", "--no-think", "--session", "Run", "--json"});
+        COMPARE_EXIT(second, 0);
+        QCOMPARE(second.json()["message"_L1]["content"_L1].toString(), QString("Your name is Anna."));
+        QCOMPARE(second.json()["stats"_L1]["session"_L1].toString(), QString("Run"));
+        const QJsonArray messages = show("Run");
+        QCOMPARE(messages.size(), 4);
+        QCOMPARE(messages[3]["content"_L1].toString(), QString("Your name is Anna."));
+        QCOMPARE(messages[3]["state"_L1].toString(), QString("done"));
+        COMPARE_EXIT(m_program.run({"run", kModel, "x", "--session", "nobody"}), 6);
+        COMPARE_EXIT(m_program.run({"run", kModel, "--session", "Run", "--messages", "-"}), 2);
+        // A run that keeps nothing leaves nothing.
+        COMPARE_EXIT(m_program.run({"run", kModel, "Hi", "-n", "1"}), 0);
+        QCOMPARE(sessions(m_program).size(), 1);
+    }
+
     void ambiguousNamesAreSaid()
     {
         for (int i = 0; i < 2; ++i)

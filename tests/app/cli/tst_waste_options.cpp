@@ -51,7 +51,8 @@ const QList<QPair<const char*, QList<OptionRow>>> kTable = {
         kEngineRows + kSamplingRows + kChatRows + kCommonRows
             + QList<OptionRow>{{"--file", "prompt.txt", nullptr}, {"--messages", "chat.json", nullptr},
                 {"--system", "Be brief.", nullptr}, {"--tools", "tools.json", nullptr},
-                {"--schema", "schema.json", nullptr}, {"--markup", nullptr, nullptr},
+                {"--schema", "schema.json", nullptr}, {"--session", "Name", nullptr},
+                {"--save-session", "Name", nullptr}, {"--image", "x.png", ""}, {"--markup", nullptr, nullptr},
                 {"--show-thinking", nullptr, nullptr}, {"--no-stats", nullptr, nullptr}}},
     {"chat", kEngineRows + kSamplingRows + kChatRows + kCommonRows},
     {"eval",

@@ -1,0 +1,136 @@
+// `waste convert` (spec: cli B.7): what it says, what it leaves behind, and how it is interrupted and refused.
+
+#include "waste_program.h"
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+
+#include <csignal>
+
+namespace {
+
+const QString kSource = QStringLiteral(WASTE_TEST_DATA "/kl-mini");
+
+QByteArray contentOf(const QString& folder)
+{
+    QByteArray content;
+    for (const QFileInfo& info : QDir(folder).entryInfoList(QDir::Files, QDir::Name)) {
+        QFile file(info.filePath());
+        if (info.fileName() == "manifest.json" || !file.open(QIODevice::ReadOnly))
+            continue; // the manifest holds the time
+        content += info.fileName().toUtf8() + '\n' + file.readAll();
+    }
+    return content;
+}
+
+} // namespace
+
+class TestWasteConvert : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+
+    void makesAModelThatOpens()
+    {
+        const auto outcome = runWaste({"convert", "--src", kSource, "--out", target()});
+        COMPARE_EXIT(outcome, 0);
+        QVERIFY(outcome.output.isEmpty());
+        QVERIFY2(outcome.errors.contains("waste: layer 6: "), outcome.errors.constData());
+        QVERIFY(outcome.errors.contains("waste: done in "));
+        const QJsonObject info = runWaste({"info", target(), "--json"}).json();
+        QCOMPARE(info["arch"_L1].toString(), QString("kimi-linear"));
+        QCOMPARE(info["experts"_L1].toInt(), 16);
+        COMPARE_EXIT(runWaste({"eval", target(), "--ids", "1 2 3", "--verify"}), 0);
+    }
+
+    void quietMeansQuiet()
+    {
+        const auto outcome = runWaste({"convert", "--src", kSource, "--out", target(), "--quiet"});
+        COMPARE_EXIT(outcome, 0);
+        QVERIFY(outcome.output.isEmpty() && outcome.errors.isEmpty());
+    }
+
+    void eventsTellTheWholeWay()
+    {
+        const auto outcome =
+            runWaste({"convert", "--src", kSource, "--out", target(), "--json", "--expert-format", "vq4p"});
+        COMPARE_EXIT(outcome, 0);
+        const auto events = outcome.jsonLines();
+        QStringList kinds;
+        for (const QJsonObject& event : events)
+            kinds << event["event"_L1].toString();
+        QCOMPARE(kinds.first(), QString("plan"));
+        QCOMPARE(events.first()["layers"_L1].toArray(), QJsonArray({1, 2, 3, 4, 5, 6}));
+        QVERIFY(events.first()["container_bytes"_L1].toInt() > 0);
+        QCOMPARE(kinds.count("layer_start"), 6);
+        QCOMPARE(kinds.count("layer_done"), 6);
+        QVERIFY(kinds.contains("progress"));
+        const QJsonObject done = events.last();
+        QCOMPARE(done["event"_L1].toString(), QString("done"));
+        QCOMPARE(done["layers_converted"_L1].toInt(), 6);
+        QVERIFY(done["expert_error"_L1].toDouble() > 0.05 && done["expert_error"_L1].toDouble() < 0.3);
+        QVERIFY(runWaste({"info", target(), "--json"}).json()["quantization"_L1].toString().contains("VQ4P"));
+    }
+
+    void anInterruptedRunIsContinued()
+    {
+        const QString whole = m_folder->filePath("whole.waste");
+        COMPARE_EXIT(runWaste({"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", whole, "-q"}), 0);
+
+        WasteProgram program;
+        QProcess process;
+        process.setProcessEnvironment(program.environment);
+        process.start(WASTE_CLI, {"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", target(), "--json"});
+        QVERIFY(process.waitForStarted());
+        QByteArray seen;
+        while (!seen.contains("layer_done") && process.waitForReadyRead(60'000))
+            seen += process.readAllStandardOutput();
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        const auto interrupted = program.wait(process);
+        COMPARE_EXIT(interrupted, 130);
+        QCOMPARE(interrupted.json()["code"_L1].toString(), QString("cancelled"));
+        COMPARE_EXIT(runWaste({"info", target()}), 6); // it is no model yet
+
+        const auto continued = runWaste({"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", target(), "--json"});
+        COMPARE_EXIT(continued, 0);
+        QVERIFY(!continued.jsonLines().first()["layers_kept"_L1].toArray().isEmpty());
+        QVERIFY(contentOf(target()) == contentOf(whole));
+    }
+
+    void refusalsHaveTheirExitCodes()
+    {
+        COMPARE_EXIT(runWaste({"convert"}), 2);
+        COMPARE_EXIT(runWaste({"convert", "--src", kSource}), 2);
+        const auto missing = runWaste({"convert", "--src", "/nonexistent", "--out", target(), "--json"});
+        COMPARE_EXIT(missing, 6);
+        QCOMPARE(missing.json()["code"_L1].toString(), QString("not_found"));
+        // A folder that is no checkpoint.
+        COMPARE_EXIT(runWaste({"convert", "--src", m_folder->path(), "--out", target()}), 6);
+        const auto foreign = runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "-q"});
+        COMPARE_EXIT(foreign, 0);
+        COMPARE_EXIT(
+            runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format", "vq4p"}),
+            2);
+        COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format",
+                         "vq4p", "--force", "-q"}),
+            0);
+    }
+
+    void twoBitsAreWarnedAbout()
+    {
+        const auto outcome = runWaste({"convert", "--src", kSource, "--out", target(), "--expert-format", "vq2r"});
+        COMPARE_EXIT(outcome, 0);
+        QVERIFY(outcome.errors.contains("warning: vq2r"));
+    }
+
+private:
+    QString target() const { return m_folder->filePath("model.waste"); }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+QTEST_GUILESS_MAIN(TestWasteConvert)
+#include "tst_waste_convert.moc"

@@ -1,0 +1,183 @@
+// How `waste run` ends when somebody or something ends it: Ctrl-C, a reader that leaves, a full disk, damage; and how
+// much memory the process really takes (spec: cli B.2, B.3, B.8).
+
+#include "waste_program.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+const QString kModel = QStringLiteral(WASTE_K3_MINI_CONTAINER);
+const QString kData = QStringLiteral(WASTE_TEST_DATA "/");
+const QString kQuestion = QStringLiteral("What is the capital of France?");
+
+// Starts `waste`, waits until standard output holds `marker` (until it runs at all if that is empty), sends
+// the signal and waits for the end.
+WasteProgram::Outcome interrupt(const QStringList& arguments, const QByteArray& input, const QByteArray& marker)
+{
+    WasteProgram program;
+    QProcess process;
+    process.setProcessEnvironment(program.environment);
+    process.start(WASTE_CLI, arguments);
+    process.waitForStarted();
+    process.write(input);
+    process.closeWriteChannel();
+    QByteArray seen;
+    while (!seen.contains(marker) && process.waitForReadyRead(60'000))
+        seen += process.readAllStandardOutput();
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    WasteProgram::Outcome outcome = program.wait(process);
+    outcome.output.prepend(seen);
+    return outcome;
+}
+
+// Peak resident memory of one run, as the system counted it.
+long peakBytes(const QStringList& arguments)
+{
+    QList<QByteArray> words{WASTE_CLI};
+    for (const QString& argument : arguments)
+        words << argument.toUtf8();
+    QList<char*> pointers;
+    for (QByteArray& word : words)
+        pointers << word.data();
+    pointers << nullptr;
+    const pid_t child = fork();
+    if (child == 0) {
+        freopen("/dev/null", "w", stdout);
+        freopen("/dev/null", "w", stderr);
+        execv(WASTE_CLI, pointers.data());
+        _exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return -1;
+    return usage.ru_maxrss * 1024;
+}
+
+} // namespace
+
+class TestWasteEndings : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void ctrlCWhileReadingEndsCleanly()
+    {
+        const QByteArray large = QByteArray("All work and no play. ").repeated(4546);
+        const auto outcome = interrupt({"run", kModel, "--json", "--ctx", "65536", "-"}, large, "\"event\":\"start\"");
+        COMPARE_EXIT(outcome, 130);
+        const auto events = outcome.jsonLines();
+        QVERIFY(events.size() >= 3);
+        QCOMPARE(events[events.size() - 2]["event"_L1].toString(), QStringLiteral("end"));
+        QCOMPARE(events[events.size() - 2]["finish_reason"_L1].toString(), QStringLiteral("cancelled"));
+        QCOMPARE(events.last()["code"_L1].toString(), QStringLiteral("cancelled"));
+        QCOMPARE(events.last()["exit"_L1].toInt(), 130);
+    }
+
+    void ctrlCWhileWritingKeepsTheText()
+    {
+        const auto outcome = interrupt(
+            {"run", kModel, "--raw", "Once", "--temp", "1", "--seed", "1", "-n", "1000000", "--ctx", "1000000"}, "",
+            "Once");
+        COMPARE_EXIT(outcome, 130);
+        QVERIFY(outcome.output.startsWith("Once"));
+        QVERIFY2(outcome.errors.contains(" tok/s"), outcome.errors.constData());
+        QVERIFY(outcome.errors.count("waste: ") >= 1);
+    }
+
+    void ctrlCWhileWaitingForThePromptEnds()
+    {
+        WasteProgram program;
+        QProcess process;
+        process.setProcessEnvironment(program.environment);
+        process.start(WASTE_CLI, {"run", kModel, "-"});
+        QVERIFY(process.waitForStarted());
+        QTest::qWait(300);
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        COMPARE_EXIT(program.wait(process), 130);
+    }
+
+    void aReaderThatLeavesEndsItQuietly()
+    {
+        WasteProgram program;
+        QProcess shell;
+        shell.setProcessEnvironment(program.environment);
+        shell.start("bash",
+            {"-c", "set -o pipefail; \"$0\" run \"$1\" --raw Once --temp 1 -n 1000000 --ctx 1000000 --json | head -1",
+                WASTE_CLI, kModel});
+        const auto outcome = program.wait(shell);
+        COMPARE_EXIT(outcome, 0);
+        QCOMPARE(outcome.jsonLines().size(), 1);
+        QVERIFY2(!outcome.errors.contains("ipe") && !outcome.errors.contains("error"), outcome.errors.constData());
+    }
+
+    void aFullDiskIsAnError()
+    {
+        QProcess shell;
+        WasteProgram program;
+        shell.setProcessEnvironment(program.environment);
+        shell.start("bash", {"-c", "\"$0\" info \"$1\" > /dev/full", WASTE_CLI, kModel});
+        const auto outcome = program.wait(shell);
+        COMPARE_EXIT(outcome, 7);
+        QVERIFY(outcome.errors.contains("standard output"));
+    }
+
+    void failuresHaveTheirExitCodes()
+    {
+        const auto floor = runWaste({"run", kModel, "x", "--budget", "1M", "--json"});
+        COMPARE_EXIT(floor, 3);
+        QCOMPARE(floor.json()["code"_L1].toString(), QStringLiteral("ram_budget"));
+        QVERIFY(floor.json()["message"_L1].toString().contains("MiB"));
+        COMPARE_EXIT(runWaste({"run", "/nonexistent", "x"}), 6);
+        COMPARE_EXIT(runWaste({"run", kData + "containers/kl-vq3r-q4g.waste", "x"}), 5);
+        WasteProgram program;
+        program.environment.insert("WASTE_ISA", "nonsense");
+        COMPARE_EXIT(program.run({"run", kModel, "x"}), 5);
+        COMPARE_EXIT(runWaste({"run", kModel, "x", "--image", kData + "k3-mini/README.md"}), 1);
+    }
+
+    void aDamagedRecordNamesItsPlace()
+    {
+        QTemporaryDir folder;
+        const QString copy = folder.filePath("damaged.waste");
+        QVERIFY(QDir().mkpath(copy));
+        for (const QFileInfo& file : QDir(kModel).entryInfoList(QDir::Files))
+            QVERIFY(QFile::copy(file.filePath(), copy + "/" + file.fileName()));
+        QFile bank(copy + "/experts-L3.bin");
+        QVERIFY(bank.open(QIODevice::ReadWrite));
+        const QByteArray bytes = bank.readAll();
+        bank.seek(0);
+        QVERIFY(bank.write(QByteArray(bytes.size(), '\x5a')) == bytes.size());
+        bank.close();
+        const auto outcome = runWaste({"run", copy, kQuestion, "--json"});
+        COMPARE_EXIT(outcome, 4);
+        QCOMPARE(outcome.json()["code"_L1].toString(), QStringLiteral("damaged"));
+        const QString message = outcome.json()["message"_L1].toString();
+        QVERIFY2(message.contains("experts-L3.bin") && message.contains("layer 3"), qPrintable(message));
+    }
+
+    // Plan's total, program included, plus 32 MiB.
+    void theProcessStaysInsideItsPlan()
+    {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers need memory of their own");
+#endif
+        const QJsonObject plan = runWaste({"info", kModel, "--load", "--json", "-q"}).json();
+        const auto budget = qint64(plan["budget_bytes"_L1].toDouble());
+        QVERIFY(budget > 0);
+        const qint64 peak = peakBytes({"run", kModel, "Tell me a story.", "-n", "200"});
+        qInfo("peak %.1f MiB, plan %.1f MiB", double(peak) / 0x1p20, double(budget) / 0x1p20);
+        QVERIFY(peak > 0);
+        QVERIFY(peak <= budget + (qint64{32} << 20));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestWasteEndings)
+#include "tst_waste_endings.moc"
