@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -93,24 +94,18 @@ Result<std::vector<double>> BenchEngine::layerSeconds(std::uint32_t tokenCount)
     WASTE_TRY_STATUS(decodeOnce(tokenCount)); // its experts are in the cache now
     WASTE_TRY_STATUS(m_session->rollBack());
 
-    std::vector<std::vector<double>> times(m_engine->container().info().layerCount);
+    std::vector<double> fastest(m_engine->container().info().layerCount, std::numeric_limits<double>::max());
     auto last = Clock::now();
     GenerateOptions generate;
     generate.tokensMax = tokenCount + 1;
     generate.layerSink = [&](const LayerTrace& trace) {
         const auto now = Clock::now();
-        times[trace.layer].push_back(std::chrono::duration<double>(now - last).count());
+        fastest[trace.layer] = std::min(fastest[trace.layer], std::chrono::duration<double>(now - last).count());
         last = now;
     };
     WASTE_TRY_STATUS(m_session->generate(generate, {}));
     WASTE_TRY_STATUS(m_session->rollBack());
-
-    std::vector<double> medians;
-    for (std::vector<double>& ofLayer : times) {
-        std::sort(ofLayer.begin(), ofLayer.end());
-        medians.push_back(ofLayer.empty() ? 0 : ofLayer[ofLayer.size() / 2]);
-    }
-    return medians;
+    return fastest;
 }
 
 double BenchEngine::bytesPerCachedToken() const

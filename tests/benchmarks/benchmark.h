@@ -19,6 +19,7 @@ struct Line {
     double limit = 0;
     double goalRatio = 0;
     bool lessIsBetter = false;
+    double goal = 0; // in the unit of the value, where there is no limit; 0: none
 
     [[nodiscard]] double ratio() const // with a limit
     {
@@ -56,12 +57,13 @@ double bestSeconds(int rounds, Work&& work)
     return best;
 }
 
-// What the machine reads from memory, bytes a second: the limit of everything that is cached.
+// What the machine reads from memory: the limit of everything that is cached.
 struct MemoryBandwidth {
     double oneThread = 0; // GB/s
     double allThreads = 0;
 };
 MemoryBandwidth measureMemory(Table& table);
+void measureTrunk(Table& table, const MemoryBandwidth& memory);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
 
 } // namespace waste::benchmark

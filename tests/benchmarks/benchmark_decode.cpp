@@ -18,6 +18,7 @@ struct DecodeRun {
     std::filesystem::path model;
     std::uint32_t tokens = 0; // a round
     double cachedGoal = 0;
+    bool withPrefill = false;
 };
 
 // Bytes a second of reads of one expert each, as many under way as pay.
@@ -57,7 +58,6 @@ Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::
     WASTE_TRY(BenchEngine engine, BenchEngine::open(what.model, {.cacheBytes = cacheBytes}));
     WASTE_TRY_STATUS(engine.prefill(kPromptTokens));
     WASTE_TRY(const BenchEngine::Run run, engine.decode(what.tokens, kRounds));
-    WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
     WASTE_TRY(const double rateAfter, randomReadRate(what.model, recordBytes));
 
     const double diskRate = std::max(rateBefore, rateAfter);
@@ -71,6 +71,9 @@ Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::
         goalWhereTheDiskDecides});
     table.add({what.name + ", disk rate while decoding", static_cast<double>(run.bytesRead) / run.seconds / 1e9, "GB/s",
         diskRate / 1e9});
+    if (!what.withPrefill)
+        return {};
+    WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
     table.add({what.name + ", prefill of 512, disk-bound, against decode", prefill.rate(), "tok/s", run.rate(), 8});
     table.add({what.name + ", disk rate in that prefill",
         static_cast<double>(prefill.bytesRead) / prefill.seconds / 1e9, "GB/s", diskRate / 1e9});
@@ -109,8 +112,8 @@ void measureDecode(Table& table, const MemoryBandwidth& memory, BenchModels& mod
             table.note(status.error().message);
     };
     if (const auto linear = models.kimiLinear()) {
-        report(
-            measureModel(table, memory, {.name = "Kimi-Linear", .model = *linear, .tokens = 16, .cachedGoal = 0.45}));
+        report(measureModel(table, memory,
+            {.name = "Kimi-Linear", .model = *linear, .tokens = 16, .cachedGoal = 0.45, .withPrefill = true}));
         report(measureCachedPrefill(table, "Kimi-Linear", *linear));
     }
     if (const auto k3 = models.k3())

@@ -2,7 +2,6 @@
 
 #include "base/half.h"
 #include "kernels/kernels.h"
-#include "kernels/matrix_product.h"
 
 #include <cstdio>
 #include <random>
@@ -11,9 +10,7 @@ namespace waste::benchmark {
 namespace {
 
 using kernels::KernelTable;
-using kernels::MatrixView;
 using kernels::VqMatrixView;
-using kernels::WeightFormat;
 
 std::vector<float> randomVector(std::size_t count)
 {
@@ -32,30 +29,6 @@ std::vector<std::byte> randomBytes(std::size_t count)
     for (std::byte& byte : bytes)
         byte = static_cast<std::byte>(random());
     return bytes;
-}
-
-// A trunk matrix of K3's widest kind, larger than the last-level cache.
-void measureTrunk(Table& table, const KernelTable& kernels, WeightFormat format, const char* name, double limit)
-{
-    constexpr std::uint32_t kRows = 12288;
-    constexpr std::uint32_t kColumns = 7168;
-    const std::uint64_t rowBytes = format == WeightFormat::Q4G ? kColumns / 2 : kColumns;
-    const auto payload = randomBytes(kRows * rowBytes);
-    const std::vector<std::uint16_t> scales(std::size_t{kRows} * (kColumns / 128), halfFromFloat(0.01F));
-    const MatrixView matrix{format, kRows, kColumns, 128, rowBytes, payload.data(), scales.data()};
-    const double bytes = static_cast<double>(payload.size() + scales.size() * 2);
-
-    const auto x = randomVector(kColumns * 64);
-    std::vector<float> y(std::size_t{kRows} * 64);
-    const double one = bestSeconds(3, [&] { kernels.multiplyRows(matrix, x.data(), y.data(), 0, kRows); });
-    table.add({std::string("trunk ") + name + " 12288x7168, one vector", bytes / one / 1e9, "GB/s", limit, 0.7});
-
-    std::vector<float> tile(kernels::kTileFloats);
-    const double many = bestSeconds(1, [&] {
-        kernels::multiply(kernels, matrix, {x.data(), kColumns, 64}, {y.data(), kRows}, 0, kRows, tile.data());
-    });
-    table.add({std::string("trunk ") + name + " 12288x7168, 64 vectors", double{kRows} * kColumns * 64 / many / 1e9,
-        "GMAC/s"});
 }
 
 // The gate matrix of a K3 expert.
@@ -95,8 +68,6 @@ void measureKernels(Table& table, const MemoryBandwidth& memory)
         return;
     }
     const KernelTable& kernels = **selected;
-    measureTrunk(table, kernels, WeightFormat::Q4G, "Q4G", memory.oneThread);
-    measureTrunk(table, kernels, WeightFormat::Q8G, "Q8G", memory.oneThread);
     measureExpert(table, kernels, 8, "VQ3R", memory.oneThread, 0.3);
     measureExpert(table, kernels, 6, "VQ4P", memory.oneThread, 0.15);
 }

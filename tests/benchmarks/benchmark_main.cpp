@@ -59,8 +59,10 @@ int main(int argc, char** argv)
     Table table(options.form);
     BenchModels models(options.folder, options.size, table);
     const MemoryBandwidth memory = measureMemory(table);
-    if (wanted("kernels"))
+    if (wanted("kernels")) {
+        measureTrunk(table, memory);
         measureKernels(table, memory);
+    }
     if (wanted("opening"))
         measureOpening(table, models);
     if (wanted("decode"))

@@ -24,6 +24,8 @@ void Table::add(const Line& line)
         }
         if (line.goalRatio > 0)
             object["goal_ratio"] = line.goalRatio;
+        if (line.goal > 0)
+            object["goal"] = line.goal;
         std::printf("%s\n", object.dump().c_str());
     } else {
         std::printf("%-62s %11.3f %-8s", line.name.c_str(), line.value, line.unit.c_str());
@@ -31,6 +33,8 @@ void Table::add(const Line& line)
             std::printf(" %11.3f %8.3f", line.limit, line.ratio());
         if (line.limit > 0 && line.goalRatio > 0)
             std::printf(" %7.2f%s", line.goalRatio, line.ratio() < line.goalRatio ? "  missed" : "");
+        if (line.goal > 0)
+            std::printf(" %11s %8s %7.2f%s", "", "", line.goal, line.value < line.goal ? "  missed" : "");
         std::printf("\n");
     }
     std::fflush(stdout);
