@@ -78,8 +78,9 @@ void ConversationListModel::setList(const host::ConversationKeeper::List& list)
     }
     QStringList notes;
     for (const host::PutAside& aside : list.putAside) {
-        notes << tr("A conversation could not be read and was moved to %1: %2.")
-                     .arg(fromPath(aside.folder), QString::fromStdString(aside.why));
+        const QString note = aside.moved ? tr("A conversation could not be read and was moved to %1: %2.")
+                                         : tr("A conversation could not be read, in %1: %2.");
+        notes << note.arg(fromPath(aside.folder), QString::fromStdString(aside.why));
     }
     if (notes != m_quarantineNotes) {
         m_quarantineNotes = notes;

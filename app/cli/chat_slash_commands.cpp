@@ -168,6 +168,8 @@ Status ChatDialogue::save(std::string_view title)
         return wrong("/save: nothing was said yet");
     if (!title.empty())
         m_kept.set("title", title);
+    if (!m_kept.stored())
+        return Error{m_kept.stored().error().code, "", "not saved: " + m_kept.stored().error().message};
     m_output.plain("(saved as " + m_kept.conversation().title + ", " + m_kept.conversation().id + ")\n");
     return {};
 }

@@ -41,7 +41,8 @@ KeptConversation::KeptConversation(std::string modelName, Output& output)
     startNew();
     const auto folder = host::dataFolder();
     if (folder.empty()) {
-        output.warning("there is no home folder: the conversation is not kept");
+        m_stored = Error{ErrorCode::NotFound, "", "there is no home folder, so the conversation is not kept; set HOME"};
+        output.warning(m_stored.error().message);
         return;
     }
     m_keeper = std::make_unique<host::ConversationKeeper>(folder, "waste chat");
@@ -152,9 +153,9 @@ void KeptConversation::write(std::vector<host::Json> lines)
         host::apply(line, m_conversation);
     if (!m_keeper)
         return;
-    const Status kept = appendAndWait(*m_keeper, m_conversation.id, std::move(lines));
-    if (!kept) {
-        m_output.warning(kept.error().message + "; the conversation goes on without being kept");
+    m_stored = appendAndWait(*m_keeper, m_conversation.id, std::move(lines));
+    if (!m_stored) {
+        m_output.warning(m_stored.error().message + "; the conversation goes on without being kept");
         m_recorder.reset();
         m_keeper.reset();
     }

@@ -26,6 +26,8 @@ public:
     [[nodiscard]] const host::Conversation& conversation() const { return m_conversation; }
     [[nodiscard]] bool isEmpty() const { return m_conversation.messages.empty(); }
     [[nodiscard]] const host::Message* lastQuestion() const; // on the branch; null: none
+    // Why nothing is stored any more; Ok while it is.
+    [[nodiscard]] const Status& stored() const { return m_stored; }
 
     void startNew(); // the one before stays in the store
     Status load(const std::string& id);
@@ -55,6 +57,7 @@ private:
     const std::string m_modelName;
     Output& m_output;
     host::Conversation m_conversation;
+    Status m_stored;
     std::unique_ptr<host::ConversationKeeper> m_keeper; // null: nothing is stored
     std::unique_ptr<host::ReplyRecorder> m_recorder; // after the keeper, which must outlive it
 };

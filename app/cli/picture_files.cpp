@@ -70,6 +70,7 @@ ImageResolver PictureFiles::resolver()
 std::vector<std::uint32_t> PictureFiles::positionCounts() const
 {
     std::vector<std::uint32_t> counts;
+    counts.reserve(m_entries.size());
     for (const Entry& entry : m_entries)
         counts.push_back(entry.picture.positionCount);
     return counts;

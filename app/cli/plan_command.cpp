@@ -78,8 +78,8 @@ private:
         for (const std::uint64_t budget : budgets) {
             EngineFlags flags = m_flags;
             flags.options.budgetBytes = budget;
-            WASTE_TRY(auto planned, memoryPlan(container, flags));
-            plans.push_back(std::move(planned));
+            WASTE_TRY(const auto planned, memoryPlan(container, flags));
+            plans.push_back(planned);
         }
         return plans;
     }

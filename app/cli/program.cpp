@@ -5,6 +5,7 @@
 #include "host/paths.h"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <vector>
@@ -174,6 +175,8 @@ int runProgram(std::span<const std::string> arguments, CommandContext& context)
         outcome = dispatch(arguments, context);
     } catch (const std::bad_alloc&) {
         outcome = Error{ErrorCode::OutOfMemory, "", "out of memory"};
+    } catch (const std::exception& exception) { // of a library: a message in place of an abort
+        outcome = Error{ErrorCode::Internal, "", std::string("unexpected: ") + exception.what()};
     }
     output.endProgress();
     output.endAside();

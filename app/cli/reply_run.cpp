@@ -88,7 +88,7 @@ ReplyOutcome runReply(
     }
     printer.text(reader.finish());
     report.droppedCalls = reader.droppedCalls();
-    report.emptyAnswer = reader.answerIsEmpty();
+    report.emptyAnswer = !outcome.error && reader.answerIsEmpty(); // the model's doing, not a failure's
     report.addStatistics(before, engine.statistics());
     outcome.summary.finishReason = finishReasonOf(reader, outcome);
     outcome.summary.messageJson = reader.messageJson();

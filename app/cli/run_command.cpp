@@ -188,6 +188,8 @@ private:
         if (outcome.reason == FinishReason::ContextFull)
             output.note("context of " + std::to_string(session.contextTokens()) + " tokens is full at position "
                 + std::to_string(session.position()) + "; raise --ctx for more");
+        if (m_kept)
+            WASTE_TRY_STATUS(m_kept->stored()); // asked for by --session or --save-session
         return 0;
     }
 

@@ -36,8 +36,8 @@ Result<host::ConversationStore> openStore(Output& output)
         return Error{ErrorCode::NotFound, "", "there is no home folder, so conversations cannot be kept; set HOME"};
     WASTE_TRY(auto store, host::ConversationStore::open(folder, "waste"));
     for (const host::PutAside& item : store.putAside())
-        output.warning(
-            "a conversation could not be read and was moved to " + textOfPath(item.folder) + ": " + item.why);
+        output.warning(std::string("a conversation could not be read") + (item.moved ? " and was moved to " : ", in ")
+            + textOfPath(item.folder) + ": " + item.why);
     return store;
 }
 

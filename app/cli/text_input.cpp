@@ -45,6 +45,10 @@ Result<std::string> readInput(const std::string& file, std::uint64_t bytesMax)
 {
     if (file == "-")
         return readWholeStandardInput(bytesMax);
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(pathOfText(file), ignored))
+        return Error{
+            ErrorCode::InvalidArgument, "", file + " is a pipe; let standard input read it and give - as the file"};
     auto text = readFile(pathOfText(file), bytesMax);
     if (!text && text.error().code == ErrorCode::Corrupt)
         return tooLarge(file, bytesMax);

@@ -34,7 +34,7 @@ std::string rangeText(const NumberRange& range)
         text.resize(error == std::errc{} ? static_cast<std::size_t>(end - text.data()) : 0);
         return text;
     };
-    std::string text = (range.minExcluded ? "a number above " : "a number from ") + print(range.min);
+    const std::string text = (range.minExcluded ? "a number above " : "a number from ") + print(range.min);
     if (range.max < std::numeric_limits<double>::max())
         return text + (range.minExcluded ? " and up to " : " to ") + print(range.max);
     return text + (range.minExcluded ? "" : " on");

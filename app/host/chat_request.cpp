@@ -91,7 +91,7 @@ std::string titleFrom(std::string_view question)
     std::string title;
     bool cut = false;
     for (const char c : question) {
-        const bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+        const bool space = isControl(c) || c == ' ';
         if (space && (title.empty() || title.back() == ' '))
             continue;
         if (title.size() == kTitleBytesMax) {

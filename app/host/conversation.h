@@ -91,6 +91,12 @@ struct Conversation {
     [[nodiscard]] const Message& newestBelow(const Message& message) const;
 };
 
+// C0 and DEL: never part of a line of text.
+constexpr bool isControl(char c)
+{
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
 // Names as they stand in journals.
 std::string_view nameOf(Block::Type type);
 std::string_view nameOf(Role role);

@@ -26,7 +26,8 @@ Error busyError(const std::filesystem::path& folder)
 Status keepBadLines(const std::string& id, const std::string& badLines, const std::filesystem::path& quarantineFolder)
 {
     const std::string name = id + "-lines-" + sha256Text(badLines).substr(0, 16);
-    if (std::filesystem::exists(quarantineFolder / (name + ".jsonl")))
+    std::error_code error;
+    if (std::filesystem::exists(quarantineFolder / (name + ".jsonl"), error))
         return {};
     WASTE_TRY_STATUS(makePrivateFolder(quarantineFolder));
     WASTE_TRY_STATUS(replaceFile(quarantineFolder / (name + ".jsonl"), badLines));

@@ -176,7 +176,8 @@ Result<std::string> ConversationStore::addAttachment(std::string_view id, std::s
     WASTE_TRY_STATUS(checkExists(id));
     const std::string name = sha256Text(bytes);
     const std::filesystem::path file = attachment(id, name);
-    if (std::filesystem::exists(file))
+    std::error_code error;
+    if (std::filesystem::exists(file, error))
         return name;
     WASTE_TRY_STATUS(makePrivateFolder(file.parent_path()));
     WASTE_TRY_STATUS(replaceFile(file, bytes));
@@ -216,8 +217,7 @@ Result<std::vector<ConversationSummary>> ConversationStore::listWithDeleted()
         if (!summary) {
             const auto conversation = readForList(path);
             if (!conversation) {
-                if (conversation.error().code == ErrorCode::Corrupt || conversation.error().code == ErrorCode::NotFound)
-                    moveToQuarantine(id, conversation.error().message);
+                leaveOut(id, conversation.error());
                 continue;
             }
             summary = summaryOf(*conversation);
@@ -236,20 +236,34 @@ Result<std::vector<ConversationSummary>> ConversationStore::listWithDeleted()
     return summaries;
 }
 
-// Everything else stays usable: one bad folder must not hide the others.
-void ConversationStore::moveToQuarantine(const std::string& id, const std::string& why)
+// Everything else stays usable: one bad folder must not hide the others. It is moved only where its content
+// is the reason; what cannot be opened today may be opened tomorrow.
+void ConversationStore::leaveOut(const std::string& id, const Error& why)
+{
+    std::filesystem::path moved;
+    if (why.code == ErrorCode::Corrupt || why.code == ErrorCode::NotFound)
+        moved = moveToQuarantine(id, why.message);
+    const auto folder = moved.empty() ? folderOf(id) : moved;
+    const bool known = std::any_of(
+        m_putAside.begin(), m_putAside.end(), [&folder](const PutAside& aside) { return aside.folder == folder; });
+    if (!known)
+        m_putAside.push_back({folder, why.message, !moved.empty()});
+}
+
+// Gives where it is now; empty if it could not be moved.
+std::filesystem::path ConversationStore::moveToQuarantine(const std::string& id, const std::string& why)
 {
     const auto lock = HeldLock::acquire(folderOf(id) / "lock");
     if (!lock || !makePrivateFolder(quarantineFolder()))
-        return;
+        return {};
     const std::filesystem::path target = quarantineFolder() / (id + "-" + randomHex(6));
     std::error_code error;
     std::filesystem::rename(folderOf(id), target, error);
     if (error)
-        return;
+        return {};
     [[maybe_unused]] const Status noted =
         replaceFile(std::filesystem::path(target) += ".txt", "Conversation " + id + ": " + why + ".\n");
-    m_putAside.push_back({target, why});
+    return target;
 }
 
 void ConversationStore::removeLeftovers(const std::vector<ConversationSummary>& summaries) const
@@ -268,9 +282,10 @@ void ConversationStore::removeLeftovers(const std::vector<ConversationSummary>& 
          entry.increment(error)) {
         // The beginning of a folder that create() did not live to finish.
         const std::string name = textOfPath(entry->path().filename());
-        if (name.starts_with('.') && isConversationId(name.substr(1))
-            && now - entry->last_write_time() > kAbandonedAfter)
-            std::filesystem::remove_all(entry->path(), error);
+        std::error_code ignored; // a folder that is gone, or not ours to remove
+        const auto written = entry->last_write_time(ignored);
+        if (!ignored && name.starts_with('.') && isConversationId(name.substr(1)) && now - written > kAbandonedAfter)
+            std::filesystem::remove_all(entry->path(), ignored);
     }
 }
 

@@ -12,9 +12,11 @@
 
 namespace waste::host {
 
+// A conversation that could not be read.
 struct PutAside {
     std::filesystem::path folder; // where it is now
     std::string why;
+    bool moved = true; // to the quarantine; false: it is where it was, the reason lies outside it
 };
 
 // Typed and not sent.
@@ -34,7 +36,7 @@ public:
     // are told while this one writes.
     static Result<ConversationStore> open(const std::filesystem::path& dataFolder, std::string_view writerName);
 
-    // All that are not deleted, newest first. A folder that cannot be read is put aside, see putAside().
+    // All that are not deleted, newest first. One that cannot be read is left out, see putAside().
     Result<std::vector<ConversationSummary>> list();
     [[nodiscard]] const std::vector<PutAside>& putAside() const { return m_putAside; }
 
@@ -57,7 +59,8 @@ private:
     [[nodiscard]] std::filesystem::path folderOf(std::string_view id) const { return conversationsFolder() / id; }
     Status checkExists(std::string_view id) const;
     Result<std::vector<ConversationSummary>> listWithDeleted();
-    void moveToQuarantine(const std::string& id, const std::string& why);
+    void leaveOut(const std::string& id, const Error& why);
+    [[nodiscard]] std::filesystem::path moveToQuarantine(const std::string& id, const std::string& why);
     void removeLeftovers(const std::vector<ConversationSummary>& summaries) const;
 
     std::filesystem::path m_dataFolder;

@@ -1,5 +1,6 @@
 #include "host/journal_lines.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -27,93 +28,21 @@ void takeNumber(const Json& object, const char* field, Number& target)
         target = static_cast<Number>(found->get<std::uint64_t>());
 }
 
-bool applyMessage(const Json& line, Conversation& conversation)
+// A journal may come from anywhere, and a title is printed on terminals.
+std::string oneLine(std::string text)
 {
-    Message message;
-    std::string roleName;
-    std::string stateName = "done";
-    take(line, "id", message.id);
-    take(line, "parent", message.parent);
-    take(line, "role", roleName);
-    take(line, "state", stateName);
-    take(line, "time_utc", message.timeUtc);
-    const auto blocks = line.find("blocks");
-    const auto knownRole = role(roleName);
-    const auto knownState = messageState(stateName);
-    if (message.id.empty() || !knownRole || !knownState || blocks == line.end() || !blocks->is_array()
-        || conversation.find(message.id) != nullptr)
-        return false;
-    // A parent whose own line was lost would cut the conversation in two.
-    if (!message.parent.empty() && conversation.find(message.parent) == nullptr)
-        message.parent = conversation.messages.empty() ? std::string() : conversation.messages.back().id;
-    message.role = *knownRole;
-    message.state = *knownState;
-    for (const Json& block : *blocks)
-        message.blocks.push_back(blockFrom(block));
-    if (const auto model = line.find("model"); model != line.end() && model->is_object())
-        take(*model, "name", message.modelName);
-    conversation.messages.push_back(std::move(message));
-    return true;
-}
-
-bool applyText(const Json& line, Conversation& conversation)
-{
-    std::string id;
-    std::string typeName;
-    std::string text;
-    std::size_t place = SIZE_MAX;
-    take(line, "id", id);
-    take(line, "type", typeName);
-    take(line, "text", text);
-    takeNumber(line, "block", place);
-    Message* message = conversation.find(id);
-    const auto type = blockType(typeName);
-    if (message == nullptr || !type || place > message->blocks.size())
-        return false;
-    if (place == message->blocks.size()) {
-        message->blocks.emplace_back();
-        message->blocks.back().type = *type;
-        take(line, "name", message->blocks.back().name);
-        take(line, "call_id", message->blocks.back().callId);
+    std::replace_if(text.begin(), text.end(), isControl, ' ');
+    for (std::size_t c1 = text.find('\xC2'); c1 != std::string::npos; c1 = text.find('\xC2', c1 + 1)) {
+        if (c1 + 1 < text.size() && static_cast<unsigned char>(text[c1 + 1]) < 0xA0)
+            text.replace(c1, 2, " ");
     }
-    if (message->blocks[place].type != *type)
-        return false;
-    message->blocks[place].text += text;
-    return true;
-}
-
-bool applyState(const Json& line, Conversation& conversation)
-{
-    std::string id;
-    std::string stateName;
-    take(line, "id", id);
-    take(line, "state", stateName);
-    Message* message = conversation.find(id);
-    const auto state = messageState(stateName);
-    if (message == nullptr || !state)
-        return false;
-    message->state = *state;
-    message->reason.clear();
-    take(line, "reason", message->reason);
-    if (const auto found = line.find("timings"); found != line.end() && found->is_object()) {
-        AnswerTimings& timings = message->timings;
-        takeNumber(*found, "queued_ms", timings.queuedMs);
-        takeNumber(*found, "read_ms", timings.readMs);
-        takeNumber(*found, "first_token_ms", timings.firstTokenMs);
-        takeNumber(*found, "answer_ms", timings.answerMs);
-        takeNumber(*found, "prompt_tokens", timings.promptTokens);
-        takeNumber(*found, "tokens", timings.tokens);
-        takeNumber(*found, "thinking_tokens", timings.thinkingTokens);
-        takeNumber(*found, "thinking_ms", timings.thinkingMs);
-        takeNumber(*found, "bytes_read", timings.bytesRead);
-        take(*found, "seed", timings.seed);
-    }
-    return true;
+    return text;
 }
 
 void applySet(const Json& line, Conversation& conversation)
 {
     take(line, "title", conversation.title);
+    conversation.title = oneLine(std::move(conversation.title));
     take(line, "model", conversation.modelName);
     take(line, "system", conversation.system);
     take(line, "leaf", conversation.leaf);
@@ -237,20 +166,123 @@ Json setLine(std::string_view field, Json value)
     return line;
 }
 
-bool apply(const Json& line, Conversation& conversation)
+JournalReplay::JournalReplay(Conversation& conversation)
+    : m_conversation(conversation)
+{
+    for (std::size_t place = 0; place < conversation.messages.size(); ++place)
+        m_places[conversation.messages[place].id] = place;
+}
+
+bool JournalReplay::apply(const Json& line)
 {
     std::string kind;
     take(line, "kind", kind);
-    take(line, "time_utc", conversation.updatedUtc);
+    take(line, "time_utc", m_conversation.updatedUtc);
     if (kind == "message")
-        return applyMessage(line, conversation);
+        return applyMessage(line);
     if (kind == "text")
-        return applyText(line, conversation);
+        return applyText(line);
     if (kind == "state")
-        return applyState(line, conversation);
+        return applyState(line);
     if (kind == "set")
-        applySet(line, conversation);
+        applySet(line, m_conversation);
     return true;
+}
+
+Message* JournalReplay::find(const std::string& messageId)
+{
+    const auto place = m_places.find(messageId);
+    return place == m_places.end() ? nullptr : &m_conversation.messages[place->second];
+}
+
+bool JournalReplay::applyMessage(const Json& line)
+{
+    Message message;
+    std::string roleName;
+    std::string stateName = "done";
+    take(line, "id", message.id);
+    take(line, "parent", message.parent);
+    take(line, "role", roleName);
+    take(line, "state", stateName);
+    take(line, "time_utc", message.timeUtc);
+    const auto blocks = line.find("blocks");
+    const auto knownRole = role(roleName);
+    const auto knownState = messageState(stateName);
+    if (message.id.empty() || !knownRole || !knownState || blocks == line.end() || !blocks->is_array()
+        || find(message.id) != nullptr)
+        return false;
+    // A parent whose own line was lost would cut the conversation in two.
+    if (!message.parent.empty() && find(message.parent) == nullptr)
+        message.parent = m_conversation.messages.empty() ? std::string() : m_conversation.messages.back().id;
+    message.role = *knownRole;
+    message.state = *knownState;
+    for (const Json& block : *blocks)
+        message.blocks.push_back(blockFrom(block));
+    if (const auto model = line.find("model"); model != line.end() && model->is_object())
+        take(*model, "name", message.modelName);
+    m_places[message.id] = m_conversation.messages.size();
+    m_conversation.messages.push_back(std::move(message));
+    return true;
+}
+
+bool JournalReplay::applyText(const Json& line)
+{
+    std::string id;
+    std::string typeName;
+    std::string text;
+    std::size_t place = SIZE_MAX;
+    take(line, "id", id);
+    take(line, "type", typeName);
+    take(line, "text", text);
+    takeNumber(line, "block", place);
+    Message* message = find(id);
+    const auto type = blockType(typeName);
+    if (message == nullptr || !type || place > message->blocks.size())
+        return false;
+    if (place == message->blocks.size()) {
+        message->blocks.emplace_back();
+        message->blocks.back().type = *type;
+        take(line, "name", message->blocks.back().name);
+        take(line, "call_id", message->blocks.back().callId);
+    }
+    if (message->blocks[place].type != *type)
+        return false;
+    message->blocks[place].text += text;
+    return true;
+}
+
+bool JournalReplay::applyState(const Json& line)
+{
+    std::string id;
+    std::string stateName;
+    take(line, "id", id);
+    take(line, "state", stateName);
+    Message* message = find(id);
+    const auto state = messageState(stateName);
+    if (message == nullptr || !state)
+        return false;
+    message->state = *state;
+    message->reason.clear();
+    take(line, "reason", message->reason);
+    if (const auto found = line.find("timings"); found != line.end() && found->is_object()) {
+        AnswerTimings& timings = message->timings;
+        takeNumber(*found, "queued_ms", timings.queuedMs);
+        takeNumber(*found, "read_ms", timings.readMs);
+        takeNumber(*found, "first_token_ms", timings.firstTokenMs);
+        takeNumber(*found, "answer_ms", timings.answerMs);
+        takeNumber(*found, "prompt_tokens", timings.promptTokens);
+        takeNumber(*found, "tokens", timings.tokens);
+        takeNumber(*found, "thinking_tokens", timings.thinkingTokens);
+        takeNumber(*found, "thinking_ms", timings.thinkingMs);
+        takeNumber(*found, "bytes_read", timings.bytesRead);
+        take(*found, "seed", timings.seed);
+    }
+    return true;
+}
+
+bool apply(const Json& line, Conversation& conversation)
+{
+    return JournalReplay(conversation).apply(line);
 }
 
 std::string utcText(std::chrono::system_clock::time_point time)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace waste::host {
 
@@ -25,7 +26,24 @@ Json setLine(std::string_view field, Json value);
 Json blockJson(const Block& block);
 Block blockFrom(const Json& json); // of type Other: it says nothing that this version knows
 
-// What a line changes. A line of unknown kind or with fields of wrong types changes nothing; false for the latter.
+// Carries out what lines say, in their order. The conversation gains messages by this alone while it lives.
+class JournalReplay {
+public:
+    explicit JournalReplay(Conversation& conversation);
+    // A line of unknown kind or with fields of wrong types changes nothing; false for the latter.
+    bool apply(const Json& line);
+
+private:
+    Message* find(const std::string& messageId);
+    bool applyMessage(const Json& line);
+    bool applyText(const Json& line);
+    bool applyState(const Json& line);
+
+    Conversation& m_conversation;
+    std::unordered_map<std::string, std::size_t> m_places; // of messages, by id: journals may be long
+};
+
+// One line.
 bool apply(const Json& line, Conversation& conversation);
 
 // "2026-11-29T15:00:00Z"

@@ -103,6 +103,7 @@ Result<JournalContent> readJournal(std::string_view bytes)
     if (whole.size() < bytes.size() && bytes[whole.size()] != '\0' && bytes.find('\0') == std::string_view::npos
         && bytes.size() - whole.size() > kJournalLineBytesMax)
         return corrupt("long_line", "the last line is longer than 16 MiB");
+    JournalReplay replay(conversation);
     std::uint64_t lineNumber = 0;
     for (std::string_view rest = whole; !rest.empty();) {
         const std::string_view text = takeLine(rest);
@@ -114,7 +115,7 @@ Result<JournalContent> readJournal(std::string_view bytes)
             return corrupt("deep_line", place + " is nested more than 64 deep");
         if (lineNumber == 1) {
             WASTE_TRY_STATUS(readFirstLine(text, conversation));
-        } else if (const auto line = parseObject(text); line && apply(*line, conversation)) {
+        } else if (const auto line = parseObject(text); line && replay.apply(*line)) {
             if (const auto sequence = line->find("seq"); sequence != line->end() && sequence->is_number_unsigned())
                 content.lastSequence = std::max(content.lastSequence, sequence->get<std::uint64_t>());
         } else if (!line && rest.empty()) {

@@ -57,6 +57,18 @@ int descriptor(ConsoleStream stream)
 void prepareConsole()
 {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // a file over the limit is a failed write too
+    // A stream that the caller closed must not become the next file that is opened. Input is empty then;
+    // a write to the others fails, as it would without this.
+    while (true) {
+        const int opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (opened < 0)
+            return;
+        if (opened > STDERR_FILENO) {
+            close(opened);
+            return;
+        }
+    }
 }
 
 std::vector<std::string> consoleArguments(int argc, char** argv)

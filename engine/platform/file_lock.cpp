@@ -10,7 +10,7 @@ namespace waste {
 Result<FileLock> FileLock::acquire(const std::filesystem::path& lockFile)
 {
     std::error_code error;
-    NativeFile file = NativeFile::open(lockFile, NativeFile::Mode::Update, NativeFile::Permissions::Default, error);
+    NativeFile file = NativeFile::open(lockFile, NativeFile::Mode::Update, NativeFile::Permissions::OwnerOnly, error);
     if (error)
         return fileError("lock", lockFile, error);
     if (file.tryLock(error))

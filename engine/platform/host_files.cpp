@@ -85,11 +85,11 @@ Status replaceFile(const std::filesystem::path& path, std::string_view content)
 
 Status makePrivateFolder(const std::filesystem::path& path)
 {
-    if (std::filesystem::is_directory(path))
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
         return {};
     if (path.has_parent_path() && path.parent_path() != path)
         WASTE_TRY_STATUS(makePrivateFolder(path.parent_path()));
-    std::error_code error;
     std::filesystem::create_directory(path, error);
     if (!error)
         std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);

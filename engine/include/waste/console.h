@@ -16,8 +16,9 @@ namespace waste {
 
 enum class ConsoleStream : std::uint8_t { Input, Output, Error };
 
-// Call first in main(): text goes out byte for byte (on Windows as UTF-8), and a reader of standard
-// output that goes away becomes a failed write in place of a signal that kills.
+// Call first in main(): text goes out byte for byte (on Windows as UTF-8). A reader of standard output that
+// goes away and a file that passes the limit on files become failed writes in place of signals that kill;
+// streams that the caller closed stay unused.
 void prepareConsole();
 
 // The arguments without the program's name, in UTF-8; on Windows from the wide command line.

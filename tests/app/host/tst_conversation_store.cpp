@@ -236,6 +236,20 @@ private Q_SLOTS:
         }
     }
 
+    void aJournalThatCannotBeOpenedIsNamedAndStaysWhereItIs()
+    {
+        const QTemporaryDir folder;
+        const auto journal = journalOf(folder, idOf("00f1f0"));
+        std::filesystem::create_directories(journal); // a folder in place of the file
+        auto store = ConversationStore::open(pathOf(folder), "test");
+        QVERIFY(store);
+        QVERIFY(store->list()->empty());
+        QCOMPARE(store->putAside().size(), 1U); // once, however often the list is read
+        QVERIFY(!store->putAside()[0].moved);
+        QVERIFY(!store->putAside()[0].why.empty());
+        QVERIFY(std::filesystem::exists(journal));
+    }
+
     void aDamagedIndexIsRebuilt()
     {
         const QTemporaryDir folder;
