@@ -2,9 +2,14 @@
 
 #include "base/half.h"
 #include "kernels/kernels.h"
+#include "platform/pages.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace waste::benchmark {
 namespace {
@@ -31,31 +36,82 @@ std::vector<std::byte> randomBytes(std::size_t count)
     return bytes;
 }
 
-// The gate matrix of a K3 expert.
-void measureExpert(
-    Table& table, const KernelTable& kernels, std::uint8_t indexBits, const char* name, double limit, double goal)
+// Gate matrices of K3's experts with random indices, in huge pages as the engine keeps them; more than any cache
+// holds.
+class Experts {
+public:
+    static constexpr std::uint32_t kRows = 3072;
+    static constexpr std::uint32_t kColumns = 3584;
+
+    static Result<Experts> make(std::uint8_t indexBits)
+    {
+        Experts experts;
+        WASTE_TRY(experts.m_indices, Pages::allocate(kCount * kIndexBytes, "experts"));
+        const auto bytes = randomBytes(kCount * kIndexBytes);
+        std::copy(bytes.begin(), bytes.end(), experts.m_indices.bytes().begin());
+        const std::uint8_t stages = indexBits == 8 ? 3 : 4;
+        experts.m_scales.assign(kRows, halfFromFloat(0.5F));
+        experts.m_codebooks = randomVector(std::size_t{stages} * 256 * 8);
+        experts.m_view = {kRows, kColumns, 8, stages, indexBits, 64};
+        return experts;
+    }
+
+    // Another one at each call.
+    VqMatrixView next()
+    {
+        VqMatrixView view = m_view;
+        view.indices =
+            reinterpret_cast<const std::uint8_t*>(m_indices.bytes().data()) + m_next++ % kCount * kIndexBytes;
+        view.scales = m_scales.data();
+        view.codebooks = m_codebooks.data();
+        return view;
+    }
+    static double gigabytes() { return static_cast<double>(kIndexBytes) / 1e9; }
+    static double gigaMultiplyAdds(std::size_t vectors)
+    {
+        return 1e-9 * kRows * kColumns * static_cast<double>(vectors);
+    }
+    static constexpr int kCount = 32;
+
+private:
+    static constexpr std::size_t kIndexBytes = std::size_t{kRows} * (kColumns / 8) * 3;
+    Pages m_indices;
+    std::vector<std::uint16_t> m_scales;
+    std::vector<float> m_codebooks;
+    VqMatrixView m_view;
+    std::size_t m_next = 0;
+};
+
+// One vector as the decoder multiplies it: by tables where the format has them, and exactly.
+Status measureExpert(
+    Table& table, const KernelTable& kernels, std::uint8_t indexBits, const std::string& name, double limit)
 {
-    constexpr std::uint32_t kRows = 3072;
-    constexpr std::uint32_t kColumns = 3584;
-    constexpr std::size_t kExperts = 32; // 132 MB of indices, so that none is cached
-    const std::uint8_t stages = indexBits == 8 ? 3 : 4;
-    const std::size_t indexBytes = std::size_t{kRows} * (kColumns / 8) * 3;
-    const auto indices = randomBytes(indexBytes * kExperts);
-    const std::vector<std::uint16_t> scales(kRows, halfFromFloat(0.5F));
-    const auto codebooks = randomVector(std::size_t{stages} * 256 * 8);
-    const auto x = randomVector(kColumns);
-    std::vector<float> y(kRows);
-    std::size_t expert = 0;
-    const double seconds = bestSeconds(static_cast<int>(kExperts), [&] {
-        VqMatrixView view{kRows, kColumns, 8, stages, indexBits, 64};
-        view.indices = reinterpret_cast<const std::uint8_t*>(indices.data()) + expert * indexBytes;
-        view.scales = scales.data();
-        view.codebooks = codebooks.data();
-        kernels.multiplyVqRows(view, {x.data(), 0, 1, y.data(), 0}, 0, kRows);
-        expert = (expert + 1) % kExperts;
-    });
-    table.add({std::string("expert ") + name + " 3072x3584, one vector",
-        static_cast<double>(indexBytes) / seconds / 1e9, "GB/s", limit, goal});
+    WASTE_TRY(Experts experts, Experts::make(indexBits));
+    const auto x = randomVector(std::size_t{Experts::kColumns} * kernels::kVqVectorsMax);
+    std::vector<float> y(std::size_t{Experts::kRows} * kernels::kVqVectorsMax);
+    const auto multiplyExactly = [&](std::size_t vectors) {
+        return bestSeconds(Experts::kCount, [&] {
+            kernels.multiplyVqRows(
+                experts.next(), {x.data(), Experts::kColumns, vectors, y.data(), Experts::kRows}, 0, Experts::kRows);
+        });
+    };
+    const std::string label = "expert " + name + " 3072x3584, ";
+    table.add({label + "one vector, exact", Experts::gigabytes() / multiplyExactly(1), "GB/s", limit});
+    table.add({label + "four vectors, exact", Experts::gigaMultiplyAdds(4) / multiplyExactly(4), "GMAC/s"});
+    if (!kernels::takesTables(experts.next()))
+        return {};
+
+    constexpr std::size_t kPositions = Experts::kColumns / kernels::kTableColumns;
+    WASTE_TRY(Pages entries, Pages::allocate(kPositions * kernels::kTableBytes, "tables"));
+    std::vector<float> scales(kPositions / kernels::kTableBlock);
+    const kernels::TableInput tables = {
+        reinterpret_cast<std::uint8_t*>(entries.bytes().data()), scales.data(), kPositions};
+    const double build = bestSeconds(1, [&] { kernels.buildTables(experts.next(), x.data(), tables, 0, kPositions); });
+    const double multiply = bestSeconds(
+        Experts::kCount, [&] { kernels.multiplyTables(experts.next(), tables, y.data(), 0, Experts::kRows); });
+    table.add({label + "tables of one vector", build * 1e6, "us"});
+    table.add({label + "one vector by tables", Experts::gigabytes() / multiply, "GB/s", limit, 0.15});
+    return {};
 }
 
 } // namespace
@@ -68,8 +124,10 @@ void measureKernels(Table& table, const MemoryBandwidth& memory)
         return;
     }
     const KernelTable& kernels = **selected;
-    measureExpert(table, kernels, 8, "VQ3R", memory.oneThread, 0.3);
-    measureExpert(table, kernels, 6, "VQ4P", memory.oneThread, 0.15);
+    for (const auto& [indexBits, name] : {std::pair<std::uint8_t, const char*>(8, "VQ3R"), {6, "VQ4P"}}) {
+        if (const Status status = measureExpert(table, kernels, indexBits, name, memory.oneThread); !status)
+            table.note(status.error().message);
+    }
 }
 
 } // namespace waste::benchmark
