@@ -122,6 +122,7 @@ public:
         std::uint32_t chunkTokensMax = 64;
         std::uint32_t contextTokens = 512;
         ExpertSource* experts = nullptr; // in place of the model's own
+        Arithmetic arithmetic = Arithmetic::Exact;
     };
 
     ModelRunner(TestModel& model, const Setup& setup)
@@ -135,7 +136,8 @@ public:
                         .experts = setup.experts != nullptr ? setup.experts : model.experts.get(),
                         .kernels = **kernels::selectKernels(setup.isa),
                         .pool = m_pool,
-                        .chunkTokensMax = setup.chunkTokensMax},
+                        .chunkTokensMax = setup.chunkTokensMax,
+                        .arithmetic = setup.arithmetic},
               m_arena)
         , m_stateMemory(m_arena.take<float>(sequenceStateBytes(model.config, setup.contextTokens) / sizeof(float)))
         , m_chunk(ChunkInFlight::carve(m_arena, model.config, setup.chunkTokensMax))
