@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kShortPosition = 64;
 constexpr std::uint64_t kMiddlePosition = 8192;
 constexpr std::uint64_t kLongPosition = 32768;
-constexpr std::uint32_t kTokens = 8;
+constexpr std::uint32_t kTokens = 12;
 constexpr std::uint32_t kRounds = 3;
 
 // What a decoded token takes at one position.

@@ -1,0 +1,134 @@
+// The disk benchmark reads what it should and leaves nothing behind. What it measures is not looked at.
+
+#include "waste/disk_benchmark.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace waste;
+
+namespace {
+
+DiskBenchmarkOptions quickOptions(const QString& path)
+{
+    DiskBenchmarkOptions options;
+    options.path = path.toStdString();
+    options.recordBytes = 65536;
+    options.timePerRun = std::chrono::milliseconds(10);
+    options.testFileBytes = std::uint64_t{8} << 20;
+    return options;
+}
+
+// Without content: a hole reads like anything else.
+bool makeHole(const QString& path, qint64 bytes)
+{
+    QFile file(path);
+    return file.open(QIODevice::WriteOnly) && file.resize(bytes);
+}
+
+} // namespace
+
+class TestDiskBenchmark : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        QVERIFY(m_folder->isValid());
+    }
+
+    void anEmptyFolderGetsATestFileForAWhile()
+    {
+        const auto report = measureDisk(quickOptions(m_folder->path()));
+        QVERIFY2(report, report ? "" : report.error().message.c_str());
+        QVERIFY(report->wroteTestFile);
+        QCOMPARE(report->fileBytes, std::uint64_t{8} << 20);
+        QVERIFY(QDir(m_folder->path()).isEmpty());
+    }
+
+    void largeFilesOfAFolderAreReadAndSmallOnesPassedOver()
+    {
+        constexpr qint64 kLarge = qint64{300} << 20;
+        QVERIFY(makeHole(m_folder->filePath("one"), kLarge));
+        QVERIFY(makeHole(m_folder->filePath("two"), kLarge));
+        QVERIFY(makeHole(m_folder->filePath("small"), 1 << 20));
+        const auto report = measureDisk(quickOptions(m_folder->path()));
+        QVERIFY2(report, report ? "" : report.error().message.c_str());
+        QVERIFY(!report->wroteTestFile);
+        QCOMPARE(report->fileBytes, std::uint64_t{2 * kLarge});
+        QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files).size(), 3);
+    }
+
+    void everyDepthIsMeasuredInItsOrder()
+    {
+        QVERIFY(makeHole(m_folder->filePath("file"), 4 << 20));
+        DiskBenchmarkOptions options = quickOptions(m_folder->filePath("file"));
+        options.depths = {3, 1};
+        QList<std::uint64_t> steps;
+        const auto report = measureDisk(options, [&steps](const Progress& progress) { steps << progress.done; });
+        QVERIFY(report);
+        QCOMPARE(report->random.size(), std::size_t{2});
+        QCOMPARE(report->random[0].depth, 3U);
+        QCOMPARE(report->random[1].depth, 1U);
+        QCOMPARE(steps, QList<std::uint64_t>({0, 1, 2, 3}));
+        QVERIFY(report->sequentialBytesPerSecond > 0);
+        double best = 0;
+        for (const auto& run : report->random) {
+            QVERIFY(run.bytesPerSecond > 0);
+            QVERIFY(run.latencyMedianMs <= run.latencyP95Ms);
+            best = std::max(best, run.bytesPerSecond);
+        }
+        QCOMPARE(report->bestRandomBytesPerSecond(), best);
+    }
+
+    void cancellingEndsItAndRemovesTheTestFile()
+    {
+        CancelFlag cancel;
+        cancel.cancel();
+        const auto report = measureDisk(quickOptions(m_folder->path()), {}, &cancel);
+        QVERIFY(!report);
+        QCOMPARE(report.error().code, ErrorCode::Cancelled);
+        QVERIFY(QDir(m_folder->path()).isEmpty());
+    }
+
+    void aTestFileNeverFillsTheDisk()
+    {
+        DiskBenchmarkOptions options = quickOptions(m_folder->path());
+        options.testFileBytes = std::uint64_t{1} << 60;
+        const auto report = measureDisk(options);
+        QVERIFY(!report);
+        QCOMPARE(report.error().code, ErrorCode::NoSpace);
+        QVERIFY(QDir(m_folder->path()).isEmpty());
+    }
+
+    void whatCannotBeMeasuredIsRefused()
+    {
+        QVERIFY(makeHole(m_folder->filePath("file"), 65536));
+        const auto codeOf = [](const DiskBenchmarkOptions& options) {
+            const auto report = measureDisk(options);
+            return report ? ErrorCode::Internal : report.error().code;
+        };
+        DiskBenchmarkOptions options = quickOptions(m_folder->filePath("file"));
+        QCOMPARE(codeOf(quickOptions(m_folder->filePath("nothing"))), ErrorCode::NotFound);
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 40}) {
+            options.recordBytes = bytes;
+            QCOMPARE(codeOf(options), ErrorCode::InvalidArgument);
+        }
+        options.recordBytes = 131072; // more than the file holds
+        QCOMPARE(codeOf(options), ErrorCode::InvalidArgument);
+        options.recordBytes = 65536;
+        for (const std::uint32_t depth : {0U, 65U}) {
+            options.depths = {depth};
+            QCOMPARE(codeOf(options), ErrorCode::InvalidArgument);
+        }
+    }
+
+private:
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+QTEST_APPLESS_MAIN(TestDiskBenchmark)
+#include "tst_disk_benchmark.moc"
