@@ -2,7 +2,9 @@
 
 #include "container/codebooks.h"
 #include "container/error_reasons.h"
+#include "container/json_values.h"
 #include "container/part_file.h"
+#include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
@@ -97,12 +99,36 @@ void warnOfCoarseTower(const Manifest& manifest, std::vector<std::string>& warni
         warnings.emplace_back("the picture tower is stored in 4 bits or less: pictures are seen less clearly.");
 }
 
+// A model answers without these files, only less well than it could; what they say is for their readers to judge.
+void warnOfBadSideFiles(const ContainerFiles::SideFiles& files, std::vector<std::string>& warnings)
+{
+    constexpr std::uint64_t kSideFileBytesMax = 1U << 20;
+    constexpr std::uint32_t kSideFileDepthMax = 64;
+    const auto check = [&](const std::filesystem::path& file, const char* consequence) {
+        if (file.empty())
+            return;
+        const std::string name = textFromPath(file);
+        const auto text = readSmallFile(file, kSideFileBytesMax);
+        const auto json = text ? parseJson(*text, kSideFileDepthMax, name) : Result<nlohmann::json>(text.error());
+        if (!json)
+            warnings.push_back(json.error().message + " " + consequence);
+        else if (!json->is_object())
+            warnings.push_back(name + " is not a JSON object. " + consequence);
+    };
+    check(files.vision, "The model cannot see pictures.");
+    check(files.chat, "The model's own conversation template is not used.");
+}
+
 } // namespace
 
-bool ContainerFiles::isContainer(const std::filesystem::path& directory)
+Result<bool> ContainerFiles::isContainer(const std::filesystem::path& directory)
 {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(directory / kManifestFile, ignored);
+    const std::filesystem::path manifest = directory / kManifestFile;
+    std::error_code error;
+    const auto type = std::filesystem::status(manifest, error).type();
+    if (type == std::filesystem::file_type::none || type == std::filesystem::file_type::unknown)
+        return fileError("open", manifest, error);
+    return type == std::filesystem::file_type::regular;
 }
 
 Result<ContainerFiles> ContainerFiles::open(const std::filesystem::path& directory)
@@ -110,13 +136,20 @@ Result<ContainerFiles> ContainerFiles::open(const std::filesystem::path& directo
     ContainerFiles files;
     files.directory = directory;
     WASTE_TRY(const std::string text, readManifest(directory));
-    WASTE_TRY(files.manifest, Manifest::parse(text));
+    auto manifest = Manifest::parse(text);
+    if (!manifest) {
+        // Its messages begin with the file's name.
+        manifest.error().message = textFromPath(directory / "") + manifest.error().message;
+        return std::move(manifest.error());
+    }
+    files.manifest = std::move(*manifest);
     WASTE_TRY_STATUS(checkTrunk(directory, files.manifest));
     WASTE_TRY_STATUS(checkBanks(directory, files.manifest));
     // Small enough to be read at once (3.4 MB on Kimi K3), and the engine reads them anew when it opens.
     WASTE_TRY_STATUS(Codebooks::load(directory, files.manifest, Verification::Headers, files.warnings));
     warnOfCoarseTower(files.manifest, files.warnings);
     files.sideFiles = findSideFiles(directory);
+    warnOfBadSideFiles(files.sideFiles, files.warnings);
     files.totalBytes = totalFileBytes(directory);
     return files;
 }

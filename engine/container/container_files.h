@@ -33,8 +33,8 @@ struct ContainerFiles {
     // Errors: NotFound (no such directory, or no manifest.json in it), Io, Corrupt, Unsupported.
     static Result<ContainerFiles> open(const std::filesystem::path& directory);
 
-    // Whether a directory claims to be a container: it holds a manifest.json.
-    static bool isContainer(const std::filesystem::path& directory);
+    // Whether a directory claims to be a container: it holds a manifest.json. Io where that cannot be found out.
+    static Result<bool> isContainer(const std::filesystem::path& directory);
 };
 
 } // namespace waste

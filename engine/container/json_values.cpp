@@ -14,10 +14,15 @@ Result<nlohmann::json> parseJson(std::string_view text, std::uint32_t depthMax, 
     if (isNestedDeeperThan(text, depthMax))
         return reason::corrupt(
             reason::kManifest, std::string(file) + ": nested deeper than " + std::to_string(depthMax) + " levels.");
-    nlohmann::json root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (root.is_discarded())
-        return reason::corrupt(reason::kManifest, std::string(file) + " is not valid JSON.");
-    return root;
+    try {
+        return nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& error) { // the only way to learn the place
+        return reason::corrupt(reason::kManifest,
+            std::string(file) + " is not valid JSON at byte " + std::to_string(error.byte)
+                + ". Copy the file again, or convert the model again.");
+    } catch (const nlohmann::json::exception&) { // a number too large for any type
+        return reason::corrupt(reason::kManifest, std::string(file) + " holds a value out of range.");
+    }
 }
 
 std::optional<std::int64_t> asInteger(const nlohmann::json& value)

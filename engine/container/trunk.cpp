@@ -25,17 +25,22 @@ std::uint64_t aligned(std::uint64_t bytes)
 // What can be said of a tensor's bytes once all of them have passed by, in any number of pieces.
 class TensorCheck {
 public:
-    void addPayload(std::span<const std::byte> bytes) { m_crc = crc32(bytes, m_crc); }
+    explicit TensorCheck(const TrunkEntry& entry)
+        : m_entry(entry)
+    {
+    }
+
+    void addPayload(std::span<const std::byte> bytes) { addChecksum(bytes); }
     void addScales(std::span<const std::byte> halves) // after the payload
     {
-        m_crc = crc32(halves, m_crc);
+        addChecksum(halves);
         for (std::size_t offset = 0; offset < halves.size(); offset += sizeof(std::uint16_t))
             m_scalesFinite = m_scalesFinite && isFiniteHalf(loadLittle<std::uint16_t>(halves, offset));
     }
-    [[nodiscard]] Status result(const TrunkEntry& entry) const
+    [[nodiscard]] Status result() const
     {
-        const std::string place = std::string(kTrunkFile) + ": tensor " + entry.name;
-        if (entry.crc32 && m_crc != *entry.crc32)
+        const std::string place = std::string(kTrunkFile) + ": tensor " + m_entry.name;
+        if (m_entry.crc32 && m_crc != *m_entry.crc32)
             return reason::corrupt(
                 reason::kChecksum, place + ": checksum mismatch. Copy the file again, or convert the model again.");
         if (!m_scalesFinite)
@@ -44,6 +49,13 @@ public:
     }
 
 private:
+    void addChecksum(std::span<const std::byte> bytes)
+    {
+        if (m_entry.crc32) // foreign converters state none
+            m_crc = crc32(bytes, m_crc);
+    }
+
+    const TrunkEntry& m_entry;
     std::uint32_t m_crc = 0;
     bool m_scalesFinite = true;
 };
@@ -78,10 +90,10 @@ Result<kernels::MatrixView> Trunk::load(
     WASTE_TRY_STATUS(m_file.readExactly(entry.offset, payload));
     WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset, scales));
     if (verification == Verification::Full) {
-        TensorCheck check;
+        TensorCheck check(entry);
         check.addPayload(payload);
         check.addScales(scales);
-        WASTE_TRY_STATUS(check.result(entry));
+        WASTE_TRY_STATUS(check.result());
     }
     return view(entry, layout.rows, target);
 }
@@ -90,7 +102,7 @@ Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
 {
     assert(entry.format);
     assert(!block.empty() && block.size() % sizeof(std::uint16_t) == 0);
-    TensorCheck check;
+    TensorCheck check(entry);
     const auto pass = [&](std::uint64_t offset, std::uint64_t bytes, auto add) -> Status {
         for (std::uint64_t done = 0; done < bytes; done += block.size()) {
             const auto part = block.first(std::min<std::uint64_t>(block.size(), bytes - done));
@@ -101,7 +113,7 @@ Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
     };
     WASTE_TRY_STATUS(pass(entry.offset, entry.layout.payloadBytes, &TensorCheck::addPayload));
     WASTE_TRY_STATUS(pass(entry.scaleOffset, entry.layout.scaleBytes, &TensorCheck::addScales));
-    return check.result(entry);
+    return check.result();
 }
 
 std::uint64_t Trunk::residentRowBytes(const TrunkEntry& entry)

@@ -31,14 +31,15 @@ std::uint32_t checksum(const TrunkEntry& entry, const kernels::MatrixView& matri
     return crc32({scales, static_cast<std::size_t>(entry.layout.scaleBytes)}, payload);
 }
 
-// Loads one container piece by piece into `model`.
+// Loads one container piece by piece into `model`. What stays resident is read once and used for every token:
+// its checksums are always looked at. Records are read again and again, so theirs are the user's choice.
 class ContainerLoader {
 public:
     ContainerLoader(const LoadedModel::Request& request, LoadedModel& model)
         : m_request(request)
         , m_container(*request.files.container())
         , m_manifest(m_container.manifest)
-        , m_verification(request.options.verifyRecords ? Verification::Full : Verification::Headers)
+        , m_recordVerification(request.options.verifyRecords ? Verification::Full : Verification::Headers)
         , m_model(model)
     {
     }
@@ -68,7 +69,7 @@ private:
             if (m_request.cancel != nullptr && m_request.cancel->isCancelled())
                 return cancelled();
             const auto target = m_model.trunk->take<std::byte>(Trunk::residentBytes(*entry), Trunk::kAlignment);
-            WASTE_TRY(const kernels::MatrixView matrix, trunk.load(*entry, target, m_verification));
+            WASTE_TRY(const kernels::MatrixView matrix, trunk.load(*entry, target, Verification::Full));
             if (!entry->crc32)
                 m_checksums.emplace(spec.name, checksum(*entry, matrix));
             m_tensors.emplace(spec.name, matrix);
@@ -95,7 +96,7 @@ private:
         const std::uint64_t bytes = Codebooks::residentBytes(m_manifest);
         report("codebooks", 0, bytes);
         std::vector<std::string> warnings;
-        WASTE_TRY(m_model.codebooks, Codebooks::load(m_container.directory, m_manifest, m_verification, warnings));
+        WASTE_TRY(m_model.codebooks, Codebooks::load(m_container.directory, m_manifest, Verification::Full, warnings));
         for (const std::string& warning : warnings) {
             if (m_request.options.log)
                 m_request.options.log(LogLevel::Warning, warning);
@@ -103,7 +104,7 @@ private:
         report("codebooks", bytes, bytes);
         WASTE_TRY(std::unique_ptr<const RecordStore> store,
             BankStore::open(m_container.directory, m_manifest, *m_model.codebooks,
-                {.direct = m_request.options.directIo, .verification = m_verification}));
+                {.direct = m_request.options.directIo, .verification = m_recordVerification}));
         WASTE_TRY(std::unique_ptr<ExpertCache> cache,
             ExpertCache::create(std::move(store),
                 {.slotCount = m_request.plan.expertSlotCount,
@@ -129,7 +130,7 @@ private:
     const LoadedModel::Request& m_request;
     const ContainerFiles& m_container;
     const Manifest& m_manifest;
-    const Verification m_verification;
+    const Verification m_recordVerification;
     LoadedModel& m_model;
     std::unordered_map<std::string, kernels::MatrixView> m_tensors;
     LoadedChecksums m_checksums;

@@ -1,6 +1,7 @@
 #include "session/model_files.h"
 
 #include "container/tensor_inventory.h"
+#include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 #include "session/facade_guard.h"
@@ -179,10 +180,13 @@ std::span<const std::string> ModelFiles::warnings() const
 Result<std::unique_ptr<ModelFiles>> ModelFiles::open(const std::filesystem::path& directory)
 {
     std::error_code error;
-    if (!std::filesystem::is_directory(directory, error)) {
+    const auto type = std::filesystem::status(directory, error).type();
+    if (type == std::filesystem::file_type::none || type == std::filesystem::file_type::unknown)
+        return fileError("open", directory, error);
+    if (type != std::filesystem::file_type::directory) {
         return Error{ErrorCode::NotFound, "", textFromPath(directory) + ": there is no such folder"};
     }
-    const bool isContainer = ContainerFiles::isContainer(directory);
+    WASTE_TRY(const bool isContainer, ContainerFiles::isContainer(directory));
     if (!isContainer && !CheckpointFiles::isCheckpoint(directory)) {
         return Error{ErrorCode::NotFound, "",
             textFromPath(directory)

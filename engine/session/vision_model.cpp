@@ -114,7 +114,7 @@ Status VisionModel::loadWeights()
             if (entry == nullptr)
                 continue; // bindVisionWeights() names it
             const auto target = m_arena.take<std::byte>(Trunk::residentBytes(*entry), Trunk::kAlignment);
-            WASTE_TRY(tensors[tensor.name], trunk->load(*entry, target, Verification::Headers));
+            WASTE_TRY(tensors[tensor.name], trunk->load(*entry, target, Verification::Full));
             continue;
         }
         const CheckpointTensor* stored = m_parts.files.checkpoint()->find(tensor.name);

@@ -58,6 +58,9 @@ private Q_SLOTS:
     void missingFilesAreDamage_data();
     void missingFilesAreDamage();
     void aMissingContainerIsNotFound();
+    void aFolderThatCannotBeReachedIsNotTakenForAMissingOne();
+    void aManifestThatIsNoJsonIsSaidWithItsPlace();
+    void badSideFilesAreWarnedOf();
     void eachRecordIsOneReadOfOneStride();
     void recordsAreCheckedWithoutReading();
     void checksumsCostNothingUnlessAskedFor();
@@ -140,8 +143,52 @@ void TestReaders::aMissingContainerIsNotFound()
 {
     const QTemporaryDir directory;
     QCOMPARE(ContainerFiles::open(directory.path().toStdString()).error().code, ErrorCode::NotFound);
-    QVERIFY(!ContainerFiles::isContainer(directory.path().toStdString()));
-    QVERIFY(ContainerFiles::isContainer(test::goldenContainer("k3-odd")));
+    QVERIFY(!*ContainerFiles::isContainer(directory.path().toStdString()));
+    QVERIFY(*ContainerFiles::isContainer(test::goldenContainer("k3-odd")));
+}
+
+// A loop of links stands for what also happens below a folder without permission, which stops no administrator.
+void TestReaders::aFolderThatCannotBeReachedIsNotTakenForAMissingOne()
+{
+    const QTemporaryDir directory;
+    const fs::path loop = fs::path(directory.path().toStdString()) / "loop";
+    std::error_code error;
+    fs::create_symlink(loop, loop, error);
+    if (error)
+        QSKIP("this file system has no symbolic links");
+    const auto found = ContainerFiles::isContainer(loop);
+    QVERIFY(!found);
+    QCOMPARE(found.error().code, ErrorCode::Io);
+    QVERIFY2(found.error().message.find("loop") != std::string::npos, found.error().message.c_str());
+}
+
+void TestReaders::aManifestThatIsNoJsonIsSaidWithItsPlace()
+{
+    const QTemporaryDir directory;
+    const fs::path container = directory.path().toStdString();
+    QVERIFY(test::copyGolden("kl-rows-f32", container));
+    std::ofstream(container / "manifest.json") << R"({"format_version":0,})";
+    const auto files = ContainerFiles::open(container);
+    QVERIFY(!files);
+    QCOMPARE(files.error().code, ErrorCode::Corrupt);
+    const std::string expected = (container / "manifest.json").string() + " is not valid JSON at byte 21";
+    QVERIFY2(files.error().message.starts_with(expected), files.error().message.c_str());
+}
+
+void TestReaders::badSideFilesAreWarnedOf()
+{
+    const QTemporaryDir directory;
+    const fs::path container = directory.path().toStdString();
+    QVERIFY(test::copyGolden("kl-rows-f32", container));
+    std::ofstream(container / "chat.json") << "[]";
+    std::ofstream(container / "vision.json") << "{";
+    const auto files = ContainerFiles::open(container);
+    QVERIFY(files);
+    QCOMPARE(files->warnings.size(), std::size_t{2});
+    QVERIFY2(files->warnings[0].find("vision.json is not valid JSON at byte 2") != std::string::npos,
+        files->warnings[0].c_str());
+    QVERIFY2(
+        files->warnings[1].find("chat.json is not a JSON object") != std::string::npos, files->warnings[1].c_str());
 }
 
 void TestReaders::eachRecordIsOneReadOfOneStride()

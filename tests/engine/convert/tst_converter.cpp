@@ -116,7 +116,7 @@ private slots:
         const auto stopped = convert(options, sink, &cancel);
         QVERIFY(!stopped);
         QCOMPARE(stopped.error().code, ErrorCode::Cancelled);
-        QVERIFY(!ContainerFiles::isContainer(options.target));
+        QVERIFY(!*ContainerFiles::isContainer(options.target));
 
         options.created = "2000-01-01T00:00:00Z"; // the first run has decided already
         const auto report = convert(options);
@@ -288,7 +288,7 @@ private slots:
         QVERIFY2(
             refused.error().message.find(tensor.toStdString()) != std::string::npos, refused.error().message.c_str());
         QCOMPARE(refused.error().code, code);
-        QVERIFY(!ContainerFiles::isContainer(options.target));
+        QVERIFY(!*ContainerFiles::isContainer(options.target));
     }
 
     void anExpertThatTheCodebooksDoNotFitIsRefused()
