@@ -83,7 +83,24 @@ private:
         if (progress.total > 0 && progressIsDue(progress))
             m_output.progress(
                 print("%.1f %%  ", 100 * static_cast<double>(progress.done) / static_cast<double>(progress.total))
-                + (progress.stage == "experts" ? "layer " + std::to_string(m_layer) : std::string(progress.stage)));
+                + describe(progress.stage));
+    }
+    [[nodiscard]] std::string describe(std::string_view stage) const
+    {
+        if (stage == "experts")
+            return "layer " + std::to_string(m_layer);
+        return stage == "checking" ? "checking what is there" : std::string(stage);
+    }
+
+    void json(const ConvertWaiting& waiting)
+    {
+        m_output.json({{"event", "waiting"}, {"cause", "no_space"}, {"bytes_needed", waiting.bytesNeeded},
+            {"bytes_free", waiting.bytesFree}});
+    }
+    void text(const ConvertWaiting& waiting)
+    {
+        m_output.note("the drive is full: waiting for " + host::formatSize(waiting.bytesNeeded) + " ("
+            + host::formatSize(waiting.bytesFree) + " are free); Ctrl-C stops safely");
     }
 
     void json(const ConvertLayerDone& done)

@@ -3,40 +3,49 @@
 #include "base/crc32.h"
 #include "container/record_header.h"
 #include "platform/direct_file.h"
+#include "platform/pages.h"
 #include "platform/path_text.h"
 
-#include <array>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace waste {
+namespace {
 
-Status checkBank(
-    const std::filesystem::path& path, const ConversionPlan& plan, const BankEntry& entry, BankChecksums checksums)
+// What is wrong with a record; empty: nothing.
+std::string_view recordFault(
+    std::span<const std::byte> record, const RecordHeader& expected, const ExpertGeometry& geometry)
+{
+    const auto header = record.first<kRecordHeaderBytes>();
+    if (!recordHeaderMismatch(header, expected).empty())
+        return "header";
+    const auto payload = record.first(geometry.payloadEnd).subspan(kRecordHeaderBytes);
+    return crc32(payload) == RecordHeader::decode(header).payloadCrc32 ? "" : "checksum";
+}
+
+} // namespace
+
+Status checkBank(const std::filesystem::path& path, const ConversionPlan& plan, const BankEntry& entry,
+    const std::function<Status(std::uint64_t bytes)>& checked)
 {
     const auto damaged = [&path](const std::string& what) {
         return Error{ErrorCode::Corrupt, "", textFromPath(path) + ": " + what};
     };
-    WASTE_TRY(const DirectFile file, DirectFile::open(path, DirectFile::Access::Buffered));
+    WASTE_TRY(const DirectFile file, DirectFile::open(path, DirectFile::Access::Direct));
     if (file.sizeBytes() != entry.bytes)
         return damaged(
             "has " + std::to_string(file.sizeBytes()) + " instead of " + std::to_string(entry.bytes) + " bytes");
-    std::vector<std::byte> payload(plan.geometry.payloadEnd - kRecordHeaderBytes);
+    const std::uint64_t strideBytes = plan.geometry.strideBytes;
+    WASTE_TRY(const Pages pages, Pages::allocate(strideBytes, "checking a bank"));
+    const std::span<std::byte> record = pages.bytes().first(strideBytes);
     for (std::uint32_t expert = 0; expert < entry.expertCount; ++expert) {
-        const std::uint64_t offset = expert * plan.geometry.strideBytes;
-        std::array<std::byte, kRecordHeaderBytes> header;
-        WASTE_TRY_STATUS(file.readExactly(offset, header));
+        WASTE_TRY_STATUS(file.readExactly(expert * strideBytes, record));
         const RecordHeader expected =
             RecordHeader::expected(plan.geometry, plan.quant, static_cast<std::uint16_t>(entry.layer),
                 static_cast<std::uint16_t>(expert), static_cast<std::uint16_t>(entry.codebookBase));
-        if (!recordHeaderMismatch(header, expected).empty())
-            return damaged("the header of expert " + std::to_string(expert) + " is wrong");
-        const bool isEnd = expert == 0 || expert + 1 == entry.expertCount;
-        if (checksums == BankChecksums::Ends && !isEnd)
-            continue;
-        WASTE_TRY_STATUS(file.readExactly(offset + kRecordHeaderBytes, payload));
-        if (crc32(payload) != RecordHeader::decode(header).payloadCrc32)
-            return damaged("the checksum of expert " + std::to_string(expert) + " is wrong");
+        if (const std::string_view fault = recordFault(record, expected, plan.geometry); !fault.empty())
+            return damaged("the " + std::string(fault) + " of expert " + std::to_string(expert) + " is wrong");
+        WASTE_TRY_STATUS(checked(strideBytes));
     }
     return {};
 }

@@ -5,15 +5,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 namespace waste {
 
-// Records whose checksums are looked at; headers are checked in any case.
-enum class BankChecksums : std::uint8_t { Ends, All };
-
-// Whether a bank file is whole: as long as planned, every record the one that belongs there. Errors: Corrupt
-// naming the record, NotFound, Io.
-Status checkBank(
-    const std::filesystem::path& file, const ConversionPlan& plan, const BankEntry& entry, BankChecksums checksums);
+// Whether a bank file is whole: as long as planned, every record the one that belongs there and with the
+// checksum that it states. One sequential read past the page cache; `checked` is told the bytes of each
+// record after it and can end the check. Errors: Corrupt naming the record, NotFound, Io, those of `checked`.
+Status checkBank(const std::filesystem::path& file, const ConversionPlan& plan, const BankEntry& entry,
+    const std::function<Status(std::uint64_t bytes)>& checked);
 
 } // namespace waste

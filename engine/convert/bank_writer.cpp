@@ -4,6 +4,7 @@
 #include "checkpoint/tensor_names.h"
 #include "container/record_header.h"
 #include "convert/source_reader.h"
+#include "convert/space_wait.h"
 #include "convert/vq_codebooks.h"
 #include "convert/vq_encoder.h"
 
@@ -147,7 +148,8 @@ Result<FinishedLayer> writeBank(const CheckpointFiles& files, const ConversionPl
         WASTE_TRY_STATUS(progress.checkCancelled());
         std::ranges::fill(record, std::byte{0});
         WASTE_TRY_STATUS(writer.encode(expert, record));
-        WASTE_TRY_STATUS(bank.append(record));
+        WASTE_TRY_STATUS(
+            writePatiently(bank.path(), entry.bytes - bank.sizeBytes(), progress, [&] { return bank.append(record); }));
         progress.advance(record.size());
     }
     return writer.finish();

@@ -8,10 +8,13 @@
 #include "convert/layer_store.h"
 #include "convert/publication.h"
 #include "convert/side_files.h"
+#include "convert/source_reader.h"
+#include "convert/space_wait.h"
 #include "convert/target_state.h"
 #include "convert/trunk_writer.h"
 #include "convert/work_folder.h"
 #include "kernels/thread_pool.h"
+#include "platform/file_error.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
 #include "platform/threads.h"
@@ -19,6 +22,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <new>
 #include <optional>
@@ -41,32 +45,45 @@ double secondsSince(Clock::time_point start)
 class Conversion {
 public:
     Conversion(const ConvertOptions& options, const CheckpointFiles& files, const ConversionPlan& plan,
-        const WorkFolder& folder, const TargetState& target, ConversionProgress& progress)
+        const std::vector<SideFile>& sideFiles, const WorkFolder& folder, const TargetState& target,
+        ConversionProgress& progress)
         : m_options(options)
         , m_files(files)
         , m_plan(plan)
+        , m_sideFiles(sideFiles)
         , m_folder(folder)
         , m_target(target)
         , m_store(folder, plan, target.published)
         , m_progress(progress)
         , m_pool({.threadCount = options.threadCount != 0 ? options.threadCount : physicalCoreCount()})
     {
-        for (const std::string& warning : files.warnings())
-            warn(warning);
         if (plan.quant.bitsPerWeight() < 3)
             warn("experts at 2 bits lose a third of every weight; the answers will be poor");
     }
 
     Status findFinishedLayers()
     {
+        std::vector<const BankEntry*> found;
+        std::uint64_t foundBytes = 0;
+        for (const BankEntry& bank : m_plan.banks) {
+            WASTE_TRY(LayerStore::Remains remains, m_store.find(bank));
+            if (!remains.damage.empty())
+                warnOfDamage(bank, remains.damage);
+            if (!remains.layer)
+                continue;
+            m_layers.emplace(bank.layer, std::move(*remains.layer));
+            found.push_back(&bank);
+            foundBytes += bank.bytes;
+        }
+        if (!found.empty())
+            m_progress.begin("checking", foundBytes);
+        for (const BankEntry* bank : found)
+            WASTE_TRY_STATUS(checkFinishedBank(*bank));
+
         ConvertPlan announced;
         announced.containerBytes = m_plan.containerBytes();
-        for (const BankEntry& bank : m_plan.banks) {
-            WASTE_TRY(std::optional<FinishedLayer> layer, m_store.find(bank));
-            (layer ? announced.layersKept : announced.layers).push_back(bank.layer);
-            if (layer)
-                m_layers.emplace(bank.layer, std::move(*layer));
-        }
+        for (const BankEntry& bank : m_plan.banks)
+            (m_layers.contains(bank.layer) ? announced.layersKept : announced.layers).push_back(bank.layer);
         m_report.layersKept = static_cast<std::uint32_t>(announced.layersKept.size());
         m_progress.report(announced);
         return {};
@@ -77,7 +94,14 @@ public:
         std::uint64_t bytes = m_plan.codebooksBytes() + m_plan.trunkFileBytes;
         for (const BankEntry& bank : m_plan.banks)
             bytes += m_layers.contains(bank.layer) ? 0 : bank.bytes;
-        return checkSpaceFor(bytes + bytes / 100);
+        bytes += bytes / 100;
+        WASTE_TRY(const std::uint64_t available, freeSpaceBytes(m_folder.target()));
+        if (available >= bytes)
+            return {};
+        return Error{ErrorCode::NoSpace, "no_space",
+            textFromPath(m_folder.target()) + " needs " + std::to_string(bytes) + " bytes of free space and has "
+                + std::to_string(available)
+                + "; free some and start the conversion again, it goes on where it stopped"};
     }
 
     Status convertLayers()
@@ -99,16 +123,13 @@ public:
             codebooks.insert(codebooks.end(), layer.codebooks.begin(), layer.codebooks.end());
         assert(codebooks.size() == m_plan.codebooksBytes());
         m_codebooksCrc32 = crc32(codebooks);
-        return m_folder.writeTarget(kCodebooksFile, codebooks);
+        return patiently(codebooks.size(), [&] { return m_folder.writeTarget(kCodebooksFile, codebooks); });
     }
 
     Status writeSideFiles()
     {
-        std::vector<std::string> warnings;
-        WASTE_TRY_STATUS(
-            waste::writeSideFiles(m_files, m_plan.config.name(), m_plan.config.vocabularySize, m_folder, warnings));
-        for (const std::string& warning : warnings)
-            warn(warning);
+        for (const SideFile& file : m_sideFiles)
+            WASTE_TRY_STATUS(patiently(file.content.size(), [&] { return writeSideFile(file, m_folder); }));
         return {};
     }
 
@@ -145,7 +166,7 @@ public:
             .desktop = std::move(desktop)});
         // Our own reader has the last word on what others will have to read.
         WASTE_TRY_STATUS(Manifest::parse(manifest));
-        WASTE_TRY_STATUS(m_folder.write(kManifestFile, manifest));
+        WASTE_TRY_STATUS(patiently(manifest.size(), [&] { return m_folder.write(kManifestFile, manifest); }));
         return commitContainer(m_folder);
     }
 
@@ -171,20 +192,41 @@ public:
     }
 
 private:
-    [[nodiscard]] Status checkSpaceFor(std::uint64_t bytes) const
+    // A bank that is not whole makes its layer one that must be converted.
+    Status checkFinishedBank(const BankEntry& bank)
     {
-        WASTE_TRY(const std::uint64_t available, freeSpaceBytes(m_folder.target()));
-        if (available >= bytes)
+        std::uint64_t checkedBytes = 0;
+        const auto checked = [&](std::uint64_t bytes) {
+            checkedBytes += bytes;
+            m_progress.advance(bytes);
+            return m_progress.checkCancelled();
+        };
+        const Status sound = checkBank(m_store.finishedPath(bank), m_plan, bank, checked);
+        if (sound)
             return {};
-        return Error{ErrorCode::NoSpace, "no_space",
-            textFromPath(m_folder.target()) + " needs " + std::to_string(bytes) + " bytes of free space and has "
-                + std::to_string(available)
-                + "; free some and start the conversion again, it goes on where it stopped"};
+        if (sound.error().code != ErrorCode::Corrupt && sound.error().code != ErrorCode::NotFound)
+            return sound;
+        m_progress.advance(bank.bytes - checkedBytes);
+        m_layers.erase(bank.layer);
+        if (sound.error().code == ErrorCode::Corrupt)
+            warnOfDamage(bank, sound.error().message);
+        return {};
+    }
+
+    // For the small files of the container.
+    [[nodiscard]] Status patiently(std::uint64_t bytes, const std::function<Status()>& write) const
+    {
+        return writePatiently(m_folder.target(), bytes, m_progress, write);
+    }
+
+    void warnOfDamage(const BankEntry& bank, const std::string& damage)
+    {
+        warn("layer " + std::to_string(bank.layer) + " is converted again, what was kept of it is damaged: " + damage);
     }
 
     Status convertLayer(const BankEntry& bank)
     {
-        WASTE_TRY_STATUS(checkSpaceFor(bank.bytes));
+        WASTE_TRY_STATUS(waitForRoom(m_folder.target(), bank.bytes, m_progress));
         const Clock::time_point start = Clock::now();
         m_progress.report(ConvertLayerStart{bank.layer});
         const std::filesystem::path path = m_store.bankPath(bank);
@@ -192,8 +234,9 @@ private:
         WASTE_TRY(FinishedLayer layer, writeBank(m_files, m_plan, bank, file, m_pool, m_progress));
         WASTE_TRY_STATUS(file.flush());
         WASTE_TRY_STATUS(file.close());
-        WASTE_TRY_STATUS(checkBank(path, m_plan, bank, BankChecksums::All));
-        WASTE_TRY_STATUS(m_store.keep(bank, layer));
+        const auto checked = [this](std::uint64_t) { return m_progress.checkCancelled(); };
+        WASTE_TRY_STATUS(checkBank(path, m_plan, bank, checked));
+        WASTE_TRY_STATUS(patiently(layer.codebooks.size(), [&] { return m_store.keep(bank, layer); }));
         ++m_report.layersConverted;
         m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
         m_layers.emplace(bank.layer, std::move(layer));
@@ -203,6 +246,7 @@ private:
     const ConvertOptions& m_options;
     const CheckpointFiles& m_files;
     const ConversionPlan& m_plan;
+    const std::vector<SideFile>& m_sideFiles;
     const WorkFolder& m_folder;
     const TargetState& m_target;
     const LayerStore m_store;
@@ -220,7 +264,11 @@ Status checkPlaces(const ConvertOptions& options)
 {
     std::error_code error;
     const auto source = std::filesystem::weakly_canonical(options.source, error);
+    if (error)
+        return fileError("find", options.source, error);
     const auto target = std::filesystem::weakly_canonical(options.target, error);
+    if (error)
+        return fileError("find", options.target, error);
     const auto [end, ignored] = std::ranges::mismatch(target, source);
     if (end == target.end())
         return Error{ErrorCode::InvalidArgument, "",
@@ -233,7 +281,16 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
     const Clock::time_point start = Clock::now();
     WASTE_TRY(const std::unique_ptr<const CheckpointFiles> files, CheckpointFiles::open(options.source));
     WASTE_TRY_STATUS(checkPlaces(options));
+    ConversionProgress progress(sink, cancel);
     WASTE_TRY(const ConversionPlan plan, planConversion(*files, options));
+    std::vector<std::string> warnings(files->warnings().begin(), files->warnings().end());
+    WASTE_TRY(const std::vector<SideFile> sideFiles,
+        composeSideFiles(*files,
+            {.architecture = plan.config.name(),
+                .vocabularySize = plan.config.vocabularySize,
+                .hiddenSize = plan.config.hiddenSize},
+            warnings));
+    WASTE_TRY_STATUS(checkSmallTensors(*files, plan, progress));
     WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target));
     WASTE_TRY_STATUS(recoverCommit(options.target));
     auto target = prepareTarget(folder, plan, options);
@@ -242,8 +299,9 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
         return std::move(target.error());
     }
 
-    ConversionProgress progress(sink, cancel);
-    Conversion conversion(options, *files, plan, folder, *target, progress);
+    Conversion conversion(options, *files, plan, sideFiles, folder, *target, progress);
+    for (const std::string& warning : warnings)
+        conversion.warn(warning);
     WASTE_TRY_STATUS(conversion.findFinishedLayers());
     WASTE_TRY_STATUS(conversion.checkSpace());
     WASTE_TRY_STATUS(conversion.convertLayers());

@@ -2,27 +2,38 @@
 
 #include "base/crc32.h"
 #include "checkpoint/json_file.h"
-#include "convert/bank_check.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace waste {
 namespace {
 
-constexpr std::uint64_t kErrorsBytesMax = 4096;
+constexpr std::uint64_t kFactsBytesMax = 4096;
 
 std::string codebooksName(const BankEntry& entry)
 {
     return "codebooks-L" + std::to_string(entry.layer) + ".bin";
 }
 
-std::string errorsName(const BankEntry& entry)
+// The errors of the layer, and the checksum of its codebooks followed by these errors as text: the bank's records
+// have checksums of their own, and nothing else of a layer is kept.
+std::string factsName(const BankEntry& entry)
 {
-    return "errors-L" + std::to_string(entry.layer) + ".json";
+    return "layer-L" + std::to_string(entry.layer) + ".json";
+}
+
+nlohmann::json errorsJson(const ExpertErrors& errors)
+{
+    return {{"gate", errors.gate}, {"up", errors.up}, {"down", errors.down}};
+}
+
+std::uint32_t checksum(const FinishedLayer& layer)
+{
+    const std::string errors = errorsJson(layer.errors).dump();
+    return crc32(std::as_bytes(std::span(errors)), crc32(layer.codebooks));
 }
 
 std::optional<double> number(const nlohmann::json& object, const char* key)
@@ -31,17 +42,21 @@ std::optional<double> number(const nlohmann::json& object, const char* key)
     return value != object.end() && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
 }
 
-std::optional<ExpertErrors> parseErrors(const std::string& text)
+// Whether `text` states the errors of this layer and the right checksum; fills layer.errors.
+bool readFacts(const std::string& text, FinishedLayer& layer)
 {
-    const auto root = parseJsonObject(text, "errors");
-    if (!root)
-        return std::nullopt;
-    const auto gate = number(*root, "gate");
-    const auto up = number(*root, "up");
-    const auto down = number(*root, "down");
-    if (!gate || !up || !down)
-        return std::nullopt;
-    return ExpertErrors{*gate, *up, *down};
+    const auto root = parseJsonObject(text, "facts");
+    if (!root || !root->contains("errors") || !(*root)["errors"].is_object())
+        return false;
+    const nlohmann::json& errors = (*root)["errors"];
+    const auto gate = number(errors, "gate");
+    const auto up = number(errors, "up");
+    const auto down = number(errors, "down");
+    const auto crc32 = root->find("crc32");
+    if (!gate || !up || !down || crc32 == root->end() || !crc32->is_number_unsigned())
+        return false;
+    layer.errors = {*gate, *up, *down};
+    return crc32->get<std::uint64_t>() == checksum(layer);
 }
 
 std::vector<std::byte> bytesOf(std::string_view text)
@@ -71,59 +86,58 @@ LayerStore::LayerStore(const WorkFolder& folder, const ConversionPlan& plan, con
         m_publishedCodebooks = readPublishedCodebooks(folder.target(), *published, plan.codebooksBytes());
 }
 
-Result<std::optional<FinishedLayer>> LayerStore::find(const BankEntry& entry) const
+Result<LayerStore::Remains> LayerStore::find(const BankEntry& entry) const
 {
-    WASTE_TRY(std::optional<FinishedLayer> layer, fromFolder(entry));
-    if (!layer)
-        layer = fromPublished(entry);
-    if (!layer)
-        return layer;
-    const Status sound = checkBank(m_folder.target() / entry.file, m_plan, entry, BankChecksums::Ends);
-    if (sound)
-        return layer;
-    if (sound.error().code == ErrorCode::Corrupt || sound.error().code == ErrorCode::NotFound)
-        return std::optional<FinishedLayer>();
-    return sound.error();
+    WASTE_TRY(Remains remains, fromFolder(entry));
+    if (!remains.layer && m_published)
+        return fromPublished(entry);
+    return remains;
 }
 
-Result<std::optional<FinishedLayer>> LayerStore::fromFolder(const BankEntry& entry) const
+Result<LayerStore::Remains> LayerStore::fromFolder(const BankEntry& entry) const
 {
+    const std::filesystem::path codebooksPath = m_folder.path(codebooksName(entry));
     const std::uint64_t bytes = m_plan.quant.codebooksPerLayer() * m_plan.quant.codebookRecordBytes();
-    auto codebooks = readSmallFile(m_folder.path(codebooksName(entry)), bytes);
-    auto errorsText = readSmallFile(m_folder.path(errorsName(entry)), kErrorsBytesMax);
-    for (const auto* text : {&codebooks, &errorsText}) {
+    const auto codebooks = readSmallFile(codebooksPath, bytes);
+    const auto facts = readSmallFile(m_folder.path(factsName(entry)), kFactsBytesMax);
+    for (const auto* text : {&codebooks, &facts}) {
         if (!*text && text->error().code == ErrorCode::Io)
             return text->error();
     }
-    if (!codebooks || codebooks->size() != bytes || !errorsText)
-        return std::optional<FinishedLayer>();
-    const auto errors = parseErrors(*errorsText);
-    if (!errors)
-        return std::optional<FinishedLayer>();
-    return std::optional(FinishedLayer{*errors, bytesOf(*codebooks)});
+    // Written after the codebooks: without it, the layer was in work when the conversion ended.
+    if (!facts && facts.error().code == ErrorCode::NotFound)
+        return Remains();
+    FinishedLayer layer;
+    if (codebooks)
+        layer.codebooks = bytesOf(*codebooks);
+    if (!facts || layer.codebooks.size() != bytes || !readFacts(*facts, layer))
+        return Remains{
+            .layer = std::nullopt, .damage = textFromPath(codebooksPath) + ": missing, or not what its checksum says"};
+    return Remains{.layer = std::move(layer), .damage = {}};
 }
 
-std::optional<FinishedLayer> LayerStore::fromPublished(const BankEntry& entry) const
+LayerStore::Remains LayerStore::fromPublished(const BankEntry& entry) const
 {
-    if (!m_published || m_publishedCodebooks.empty())
-        return std::nullopt;
+    const std::string file = textFromPath(m_folder.target() / kCodebooksFile);
+    if (m_publishedCodebooks.empty())
+        return {.layer = std::nullopt, .damage = file + ": missing, or not what the manifest says"};
     const BankEntry* bank = m_published->bank(entry.layer);
     const auto errors = m_published->desktop.errors.find(entry.layer);
     if (bank == nullptr || bank->codebookBase != entry.codebookBase || errors == m_published->desktop.errors.end())
-        return std::nullopt;
+        return {};
     const std::uint64_t recordBytes = m_plan.quant.codebookRecordBytes();
     const std::string_view codebooks =
         std::string_view(m_publishedCodebooks)
             .substr(entry.codebookBase * recordBytes, m_plan.quant.codebooksPerLayer() * recordBytes);
     const auto& [gate, up, down] = errors->second;
-    return FinishedLayer{{gate, up, down}, bytesOf(codebooks)};
+    return {.layer = FinishedLayer{{gate, up, down}, bytesOf(codebooks)}, .damage = {}};
 }
 
 Status LayerStore::keep(const BankEntry& entry, const FinishedLayer& layer) const
 {
-    const nlohmann::json errors = {{"gate", layer.errors.gate}, {"up", layer.errors.up}, {"down", layer.errors.down}};
+    const nlohmann::json facts = {{"errors", errorsJson(layer.errors)}, {"crc32", checksum(layer)}};
     WASTE_TRY_STATUS(m_folder.write(codebooksName(entry), layer.codebooks));
-    WASTE_TRY_STATUS(m_folder.write(errorsName(entry), errors.dump()));
+    WASTE_TRY_STATUS(m_folder.write(factsName(entry), facts.dump()));
     return m_folder.publish(entry.file, entry.file);
 }
 

@@ -3,7 +3,6 @@
 #include "container/format.h"
 
 #include <string>
-#include <system_error>
 
 namespace waste {
 namespace {
@@ -11,12 +10,6 @@ namespace {
 std::string pendingName(std::string_view file)
 {
     return std::string(file) + ".new";
-}
-
-bool isThere(const std::filesystem::path& path)
-{
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
 }
 
 Status dropSuffix(const std::filesystem::path& target, std::string_view file)
@@ -36,9 +29,11 @@ Status commitContainer(const WorkFolder& folder)
 Status recoverCommit(const std::filesystem::path& target)
 {
     const std::filesystem::path trunk = target / pendingName(kTrunkFile);
-    if (!isThere(target / pendingName(kManifestFile)))
+    WASTE_TRY(const bool isCommitted, isThere(target / pendingName(kManifestFile)));
+    if (!isCommitted)
         return removeFile(trunk);
-    if (isThere(trunk))
+    WASTE_TRY(const bool trunkIsPending, isThere(trunk));
+    if (trunkIsPending)
         WASTE_TRY_STATUS(dropSuffix(target, kTrunkFile));
     return dropSuffix(target, kManifestFile);
 }

@@ -2,7 +2,12 @@
 
 #include "checkpoint/json_file.h"
 #include "checkpoint/vision_description.h"
+#include "platform/path_text.h"
 #include "prompt/template_presets.h"
+#include "tokens/rank_file.h"
+#include "tokens/special_tokens.h"
+#include "vision/vision_config.h"
+#include "waste/tokenizer.h"
 
 #include <charconv>
 #include <map>
@@ -15,10 +20,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kRankFileBytesMax = 64U << 20;
 constexpr std::uint64_t kSmallFileBytesMax = 16U << 20;
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
-constexpr std::string_view kChatFile = "chat.json";
+constexpr const char* kRemedy = "; download this file again";
 
 Error corrupt(std::string_view file, const std::string& what)
 {
@@ -49,24 +53,30 @@ const nlohmann::json* member(const nlohmann::json& object, std::string_view key)
 
 class SideFiles {
 public:
-    SideFiles(const CheckpointFiles& files, const WorkFolder& folder, std::vector<std::string>& warnings)
+    SideFiles(const CheckpointFiles& files, const SideFileOptions& options, std::vector<std::string>& warnings)
         : m_files(files)
-        , m_folder(folder)
+        , m_options(options)
         , m_warnings(warnings)
     {
     }
 
-    Status writeTokenizer()
+    Status addTokenizer()
     {
         const std::string name = m_files.tokenizerFileName();
         if (name.empty()) {
             m_warnings.emplace_back("the checkpoint has no tokenizer; the container takes token ids only");
             return {};
         }
-        return copy(name, "tokenizer.model", kRankFileBytesMax);
+        WASTE_TRY(std::optional<std::string> text, m_files.readSideFile(name, kRankFileBytesMax));
+        if (!text)
+            return corrupt(name, "vanished while it was read");
+        WASTE_TRY(const Vocabulary vocabulary, parseRankFile(*text, name));
+        m_rankedCount = vocabulary.count();
+        add("tokenizer.model", std::move(*text));
+        return {};
     }
 
-    Status writeSpecials(std::uint32_t vocabularySize)
+    Status addSpecials()
     {
         WASTE_TRY(const nlohmann::json config, readJson(m_files, kTokenizerConfig));
         const nlohmann::json* decoder = member(config, "added_tokens_decoder");
@@ -79,8 +89,8 @@ public:
             std::uint32_t id = 0;
             const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
             const nlohmann::json* content = member(token, "content");
-            if (error != std::errc() || end != key.data() + key.size() || id >= vocabularySize || content == nullptr
-                || !content->is_string() || content->get_ref<const std::string&>().empty())
+            if (error != std::errc() || end != key.data() + key.size() || id >= m_options.vocabularySize
+                || content == nullptr || !content->is_string() || content->get_ref<const std::string&>().empty())
                 return corrupt(kTokenizerConfig, "the added token \"" + key + "\" is not one");
             if (!specials.emplace(id, content->get<std::string>()).second)
                 return corrupt(kTokenizerConfig, "the added token \"" + key + "\" is there twice");
@@ -88,76 +98,113 @@ public:
         Json list = Json::array();
         for (const auto& [id, text] : specials)
             list.push_back({{"id", id}, {"text", text}});
-        return write("specials.json", jsonText(list));
+        std::string text = jsonText(list);
+        if (m_rankedCount > 0)
+            WASTE_TRY_STATUS(SpecialTokens::fromSpecialsFile(text, kTokenizerConfig, m_rankedCount));
+        add("specials.json", std::move(text));
+        return {};
     }
 
-    Status writeVision()
+    Status addVision()
     {
         WASTE_TRY(const Json vision, describeVision(m_files, m_warnings));
         if (vision.is_null())
             return {};
-        return write("vision.json", jsonText(vision));
+        const auto config = VisionConfig::parse(nlohmann::json(vision), m_options.hiddenSize, m_options.vocabularySize,
+            "vision_config of config.json, with preprocessor_config.json");
+        if (!config && config.error().code != ErrorCode::Unsupported)
+            return config.error();
+        if (!config)
+            m_warnings.push_back("the model will not see pictures: " + config.error().message);
+        add("vision.json", jsonText(vision));
+        return {};
     }
 
-    Status writeChat(std::string_view architecture)
+    void addChat()
     {
-        std::error_code ignored;
-        const TemplatePreset* preset = presetForArchitecture(architecture);
-        if (preset == nullptr || std::filesystem::exists(m_folder.target() / kChatFile, ignored))
+        if (const TemplatePreset* preset = presetForArchitecture(m_options.architecture))
+            add(kChatFile, std::string(preset->json));
+    }
+
+    Status addGenerationConfig()
+    {
+        constexpr std::string_view kName = "generation_config.json";
+        WASTE_TRY(std::optional<std::string> text, m_files.readSideFile(kName, kSmallFileBytesMax));
+        if (!text)
             return {};
-        return write(kChatFile, preset->json);
-    }
-
-    Status writeGenerationConfig()
-    {
-        return copy("generation_config.json", "generation_config.json", kSmallFileBytesMax);
+        WASTE_TRY_STATUS(parseJsonObject(*text, kName));
+        add(kName, std::move(*text));
+        return {};
     }
 
     // A release has its template in a file of its own, in a JSON file, or in the tokenizer's configuration.
-    Status writeChatTemplate()
+    Status addChatTemplate()
     {
         constexpr std::string_view kName = "chat_template.jinja";
-        WASTE_TRY(const std::optional<std::string> plain, m_files.readSideFile(kName, kSmallFileBytesMax));
-        if (plain)
-            return write(kName, *plain);
+        WASTE_TRY(std::optional<std::string> plain, m_files.readSideFile(kName, kSmallFileBytesMax));
+        if (plain) {
+            if (!isWellFormedText(*plain))
+                return corrupt(kName, "is not text in UTF-8");
+            add(kName, std::move(*plain));
+            return {};
+        }
         for (const std::string_view file : {std::string_view("chat_template.json"), kTokenizerConfig}) {
             WASTE_TRY(const nlohmann::json config, readJson(m_files, file));
             const nlohmann::json* text = member(config, "chat_template");
-            if (text != nullptr && text->is_string())
-                return write(kName, text->get_ref<const std::string&>());
+            if (text != nullptr && text->is_string()) {
+                add(kName, text->get<std::string>());
+                return {};
+            }
         }
         return {};
     }
 
-private:
-    Status copy(std::string_view from, std::string_view to, std::uint64_t bytesMax)
-    {
-        WASTE_TRY(const std::optional<std::string> text, m_files.readSideFile(from, bytesMax));
-        return text ? write(to, *text) : Status();
-    }
+    std::vector<SideFile> take() { return std::move(m_result); }
 
-    Status write(std::string_view name, std::string_view text)
-    {
-        return m_folder.writeTarget(name, std::as_bytes(std::span(text)));
-    }
+private:
+    void add(std::string_view name, std::string content) { m_result.push_back({name, std::move(content)}); }
 
     const CheckpointFiles& m_files;
-    const WorkFolder& m_folder;
+    const SideFileOptions& m_options;
     std::vector<std::string>& m_warnings;
+    std::size_t m_rankedCount = 0; // of the tokenizer; 0: there is none
+    std::vector<SideFile> m_result;
 };
+
+Status addAll(SideFiles& sideFiles)
+{
+    WASTE_TRY_STATUS(sideFiles.addTokenizer());
+    WASTE_TRY_STATUS(sideFiles.addSpecials());
+    WASTE_TRY_STATUS(sideFiles.addVision());
+    sideFiles.addChat();
+    WASTE_TRY_STATUS(sideFiles.addGenerationConfig());
+    return sideFiles.addChatTemplate();
+}
 
 } // namespace
 
-Status writeSideFiles(const CheckpointFiles& files, std::string_view architecture, std::uint32_t vocabularySize,
-    const WorkFolder& folder, std::vector<std::string>& warnings)
+Result<std::vector<SideFile>> composeSideFiles(
+    const CheckpointFiles& files, const SideFileOptions& options, std::vector<std::string>& warnings)
 {
-    SideFiles sideFiles(files, folder, warnings);
-    WASTE_TRY_STATUS(sideFiles.writeTokenizer());
-    WASTE_TRY_STATUS(sideFiles.writeSpecials(vocabularySize));
-    WASTE_TRY_STATUS(sideFiles.writeVision());
-    WASTE_TRY_STATUS(sideFiles.writeChat(architecture));
-    WASTE_TRY_STATUS(sideFiles.writeGenerationConfig());
-    return sideFiles.writeChatTemplate();
+    SideFiles sideFiles(files, options, warnings);
+    if (Status added = addAll(sideFiles); !added) {
+        Error& error = added.error();
+        const bool hasRemedy = error.message.find(" again") != std::string::npos; // some readers' messages do
+        if (error.code == ErrorCode::Corrupt)
+            error.message = textFromPath(files.directory()) + ": " + error.message + (hasRemedy ? "" : kRemedy);
+        return std::move(error);
+    }
+    return sideFiles.take();
+}
+
+Status writeSideFile(const SideFile& file, const WorkFolder& folder)
+{
+    if (file.name == kChatFile) {
+        WASTE_TRY(const bool isAPersons, isThere(folder.target() / kChatFile));
+        if (isAPersons)
+            return {};
+    }
+    return folder.writeTarget(file.name, std::as_bytes(std::span(file.content)));
 }
 
 } // namespace waste

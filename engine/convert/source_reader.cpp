@@ -1,9 +1,17 @@
 #include "convert/source_reader.h"
 
+#include "platform/path_text.h"
+
 #include <bit>
 #include <string>
+#include <vector>
 
 namespace waste {
+namespace {
+
+constexpr std::uint64_t kSmallElementsMax = std::uint64_t{1} << 20; // 4 MiB as f32
+
+} // namespace
 
 Status readFinite(
     const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target)
@@ -15,7 +23,21 @@ Status readFinite(
         badCount += (std::bit_cast<std::uint32_t>(value) & 0x7F800000U) == 0x7F800000U ? 1U : 0U;
     if (badCount > 0)
         return Error{ErrorCode::Corrupt, "",
-            "tensor \"" + tensor.name + "\" has values that are not finite numbers; the checkpoint may be damaged"};
+            textFromPath(files.directory() / pathFromText(files.shardNames()[tensor.values.shard])) + ": tensor \""
+                + tensor.name + "\" has values that are not finite numbers; download this file again"};
+    return {};
+}
+
+Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& plan, const ConversionProgress& progress)
+{
+    std::vector<float> values;
+    for (const TrunkItem& item : plan.trunk) {
+        WASTE_TRY_STATUS(progress.checkCancelled());
+        if (item.source->elements() > kSmallElementsMax)
+            continue;
+        values.resize(item.source->elements());
+        WASTE_TRY_STATUS(readFinite(files, *item.source, 0, values));
+    }
     return {};
 }
 

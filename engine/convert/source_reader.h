@@ -1,6 +1,8 @@
 #pragma once
 
 #include "checkpoint/checkpoint_files.h"
+#include "convert/conversion_plan.h"
+#include "convert/conversion_progress.h"
 #include "waste/result.h"
 
 #include <cstdint>
@@ -12,6 +14,10 @@ namespace waste {
 // Corrupt, naming the tensor, before it can spoil a codebook that a whole layer shares.
 Status readFinite(
     const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target);
+
+// readFinite() of every dense tensor that is small: norms, biases, decays, routers, and of a small model all of
+// them. They are read last, after days on a large model; a damaged one is to be heard of at once.
+Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& plan, const ConversionProgress& progress);
 
 // The error for a tensor whose scales overflow half precision.
 Error scaleOverflow(const CheckpointTensor& tensor);

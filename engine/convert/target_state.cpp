@@ -3,14 +3,12 @@
 #include "checkpoint/json_file.h"
 #include "container/format.h"
 #include "convert/side_files.h"
-#include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,14 +50,8 @@ Status writePlan(const WorkFolder& folder, const StoredPlan& plan)
 // Whether the target has anything besides the work folder.
 Result<bool> isEmptyTarget(const std::filesystem::path& target)
 {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(target, error)) {
-        if (entry.path().filename() != WorkFolder::kName)
-            return false;
-    }
-    if (error)
-        return fileError("read", target, error);
-    return true;
+    WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(target));
+    return std::ranges::all_of(entries, [](const auto& entry) { return entry.filename() == WorkFolder::kName; });
 }
 
 // What is in the way, in words; empty: nothing. A container in the target decides, else what was begun there,
@@ -95,16 +87,11 @@ Status discard(const WorkFolder& folder)
 {
     WASTE_TRY_STATUS(removeFile(folder.target() / kManifestFile));
     WASTE_TRY_STATUS(folder.clear());
-    std::vector<std::filesystem::path> remains;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.target(), error)) {
-        if (isOfContainer(textFromPath(entry.path().filename())))
-            remains.push_back(entry.path());
+    WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(folder.target()));
+    for (const std::filesystem::path& entry : entries) {
+        if (isOfContainer(textFromPath(entry.filename())))
+            WASTE_TRY_STATUS(removeFile(entry));
     }
-    if (error)
-        return fileError("read", folder.target(), error);
-    for (const std::filesystem::path& file : remains)
-        WASTE_TRY_STATUS(removeFile(file));
     return {};
 }
 

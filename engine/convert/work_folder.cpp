@@ -4,6 +4,7 @@
 #include "platform/output_file.h"
 #include "platform/path_text.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -34,8 +35,11 @@ Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target)
     const std::filesystem::path lockFile = folder / kLockName;
     auto lock = FileLock::acquire(lockFile);
     // A conversion that ends deletes its lock file; a lock on a deleted file keeps nobody out.
-    if (lock && !std::filesystem::exists(lockFile, error))
-        lock = Error{ErrorCode::Busy, "busy", {}};
+    if (lock) {
+        WASTE_TRY(const bool isLocked, isThere(lockFile));
+        if (!isLocked)
+            lock = Error{ErrorCode::Busy, "busy", {}};
+    }
     if (!lock) {
         if (lock.error().code == ErrorCode::Busy)
             lock.error().message = textFromPath(target) + " is being written by another conversion";
@@ -77,16 +81,15 @@ Status WorkFolder::writeTarget(std::string_view targetName, std::span<const std:
 
 Status WorkFolder::clear() const
 {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(m_folder, error)) {
-        if (entry.path().filename() == kLockName)
+    WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(m_folder));
+    for (const std::filesystem::path& entry : entries) {
+        if (entry.filename() == kLockName)
             continue;
-        std::filesystem::remove_all(entry.path(), error);
+        std::error_code error;
+        std::filesystem::remove_all(entry, error);
         if (error)
-            return fileError("delete", entry.path(), error);
+            return fileError("delete", entry, error);
     }
-    if (error)
-        return fileError("read", m_folder, error);
     return {};
 }
 
@@ -106,11 +109,9 @@ Status WorkFolder::remove(WorkFolder folder)
 
 Status WorkFolder::removeUnused(WorkFolder folder)
 {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.m_folder, error)) {
-        if (entry.path().filename() != kLockName)
-            return {};
-    }
+    WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(folder.m_folder));
+    if (std::ranges::any_of(entries, [](const auto& entry) { return entry.filename() != kLockName; }))
+        return {};
     return remove(std::move(folder));
 }
 
@@ -130,6 +131,26 @@ Status removeFile(const std::filesystem::path& path)
     if (error)
         return fileError("delete", path, error);
     return {};
+}
+
+Result<bool> isThere(const std::filesystem::path& path)
+{
+    std::error_code error;
+    const bool exists = std::filesystem::exists(path, error);
+    if (error)
+        return fileError("find", path, error);
+    return exists;
+}
+
+Result<std::vector<std::filesystem::path>> listFolder(const std::filesystem::path& folder)
+{
+    std::vector<std::filesystem::path> entries;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+        entries.push_back(entry->path());
+    if (error)
+        return fileError("read", folder, error);
+    return entries;
 }
 
 } // namespace waste

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace waste {
 
@@ -52,5 +53,9 @@ private:
 Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
 // Removes a file if it exists.
 Status removeFile(const std::filesystem::path& path);
+// Whether there is something of that name. What cannot be found out is an error (Io), not a no.
+Result<bool> isThere(const std::filesystem::path& path);
+// What is in a folder, in no order.
+Result<std::vector<std::filesystem::path>> listFolder(const std::filesystem::path& folder);
 
 } // namespace waste

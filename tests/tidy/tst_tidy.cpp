@@ -38,8 +38,8 @@ const QHash<QString, QSet<QString>>& allowedFolders()
         allowed["layers"] = middle;
         allowed["vision"] = middle;
         allowed["download"] = low;
-        allowed["convert"] = QSet<QString>(files) << "prompt"
-                                                  << "experts";
+        allowed["convert"] = QSet<QString>(middle) << "prompt"
+                                                   << "vision";
         allowed["session"] = QSet<QString>(middle) << "sampling"
                                                    << "prompt"
                                                    << "layers"

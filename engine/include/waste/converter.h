@@ -45,6 +45,11 @@ struct ConvertPlan {
 struct ConvertLayerStart {
     std::uint32_t layer = 0;
 };
+// The drive is full. The conversion goes on by itself when there is room, and can be cancelled safely.
+struct ConvertWaiting {
+    std::uint64_t bytesNeeded = 0; // by the file in work
+    std::uint64_t bytesFree = 0;
+};
 struct ConvertLayerDone {
     std::uint32_t layer = 0;
     std::uint64_t bytes = 0; // of its bank
@@ -60,8 +65,10 @@ struct ConvertReport {
     std::vector<std::string> warnings;
     double seconds = 0;
 };
-// Progress counts bytes of the container; its stages are "experts" and "trunk".
-using ConvertEvent = std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertLayerDone, ConvertReport>;
+// Progress counts bytes of the container; its stages are "checking" (what an earlier run has left, before the
+// plan), "experts" and "trunk".
+using ConvertEvent =
+    std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertWaiting, ConvertLayerDone, ConvertReport>;
 using ConvertSink = std::function<void(const ConvertEvent&)>;
 
 // Converts a published checkpoint into a container. Blocks; `sink` is called on the calling thread.
@@ -70,7 +77,7 @@ using ConvertSink = std::function<void(const ConvertEvent&)>;
 // any kind is kept: calling again with the same options goes on and ends with the same bytes. One conversion
 // of a target at a time; a second one gets Busy.
 //
-// Errors: NotFound (no checkpoint), Io, NoSpace (message has the bytes needed), Corrupt, Unsupported,
+// Errors: NotFound (no checkpoint), Io, NoSpace (from the start; message has the bytes needed), Corrupt, Unsupported,
 // InvalidArgument (target holds something else, target inside source), Busy, Cancelled.
 Result<ConvertReport> convert(
     const ConvertOptions& options, const ConvertSink& sink = {}, const CancelFlag* cancel = nullptr);

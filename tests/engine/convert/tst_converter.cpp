@@ -129,8 +129,11 @@ private slots:
         QTest::addColumn<QString>("file");
         QTest::addColumn<int>("position"); // of the byte that is flipped; −1: the file is deleted
         QTest::addColumn<quint32>("kept");
+        const int recordBytes = static_cast<int>(m_reference.at("experts-L2.bin").size()) / 3;
         QTest::newRow("header of the first record") << "experts-L2.bin" << 4 << 2U;
         QTest::newRow("payload of the first record") << "experts-L2.bin" << 100 << 2U;
+        QTest::newRow("header of a record in the middle") << "experts-L2.bin" << recordBytes + 4 << 2U;
+        QTest::newRow("payload of a record in the middle") << "experts-L2.bin" << recordBytes + 100 << 2U;
         QTest::newRow("no bank") << "experts-L3.bin" << -1 << 2U;
         QTest::newRow("codebooks") << "codebooks.bin" << 1000 << 0U;
         QTest::newRow("no codebooks") << "codebooks.bin" << -1 << 0U;
@@ -289,6 +292,43 @@ private slots:
             refused.error().message.find(tensor.toStdString()) != std::string::npos, refused.error().message.c_str());
         QCOMPARE(refused.error().code, code);
         QVERIFY(!*ContainerFiles::isContainer(options.target));
+    }
+
+    void damageOfASmallFileOrTensorIsSaidBeforeTheFirstLayer_data()
+    {
+        QTest::addColumn<QString>("what");
+        QTest::newRow("norm") << "model.norm.weight";
+        QTest::newRow("embedding") << "model.embed_tokens.weight";
+        QTest::newRow("tokenizer") << "tokenizer.model";
+        QTest::newRow("special tokens") << "tokenizer_config.json";
+    }
+    void damageOfASmallFileOrTensorIsSaidBeforeTheFirstLayer()
+    {
+        QFETCH(QString, what);
+        const std::string name = what.toStdString();
+        ConvertOptions options = optionsFor(place("early" + std::to_string(m_copies)));
+        options.source = place("early-source" + std::to_string(m_copies++));
+        test::writeTinyCheckpoint(options.source, {.expertCount = 3, .expertWidth = 40, .tokenizer = true});
+        if (what.endsWith("weight")) {
+            const bool isNorm = what.contains("norm");
+            const std::vector<std::uint64_t> shape =
+                isNorm ? std::vector<std::uint64_t>{136} : std::vector<std::uint64_t>{512, 136};
+            std::vector<float> values(isNorm ? 136 : 512 * 136, 0.5F);
+            values.back() = std::numeric_limits<float>::quiet_NaN();
+            test::SafetensorsWriter shard;
+            shard.addF32(name, shape, values);
+            replaceTensor(options.source, name, shard);
+        } else {
+            writeText(options.source / name, "garbage");
+        }
+        bool isStarted = false;
+        const auto refused =
+            convert(options, [&](const ConvertEvent& e) { isStarted |= std::holds_alternative<ConvertLayerStart>(e); });
+        QVERIFY(!refused);
+        QCOMPARE(refused.error().code, ErrorCode::Corrupt);
+        QVERIFY2(refused.error().message.find(name) != std::string::npos, refused.error().message.c_str());
+        QVERIFY(!isStarted);
+        QVERIFY(!fs::exists(options.target));
     }
 
     void anExpertThatTheCodebooksDoNotFitIsRefused()

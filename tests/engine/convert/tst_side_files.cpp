@@ -1,5 +1,6 @@
 // Files beside the weights (spec: container 10).
 
+#include "container/model_config.h"
 #include "convert/side_files.h"
 #include "support/directory_content.h"
 #include "support/safetensors_writer.h"
@@ -38,21 +39,34 @@ public:
     Status write(std::string_view architecture = "kimi-k3")
     {
         WASTE_TRY(const auto files, CheckpointFiles::open(source));
+        WASTE_TRY(const ModelConfig config,
+            ModelConfig::parse(files->config(), ModelConfig::Origin::Checkpoint, "config.json"));
+        WASTE_TRY(const auto sideFiles,
+            composeSideFiles(*files,
+                {.architecture = architecture,
+                    .vocabularySize = config.vocabularySize,
+                    .hiddenSize = config.hiddenSize},
+                warnings));
         WASTE_TRY(const WorkFolder folder, WorkFolder::open(target));
-        return writeSideFiles(*files, architecture, 3072, folder, warnings);
+        for (const SideFile& file : sideFiles)
+            WASTE_TRY_STATUS(writeSideFile(file, folder));
+        return {};
     }
 
-    [[nodiscard]] std::string text(const std::string& name) const
-    {
-        const std::vector<std::byte> bytes = test::readBytes(target / name);
-        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    }
+    [[nodiscard]] std::string text(const std::string& name) const { return contentOf(target / name); }
+    [[nodiscard]] std::string sourceText(const std::string& name) const { return contentOf(source / name); }
     [[nodiscard]] nlohmann::json json(const std::string& name) const
     {
         return nlohmann::json::parse(text(name), nullptr, false);
     }
 
 private:
+    static std::string contentOf(const fs::path& file)
+    {
+        const std::vector<std::byte> bytes = test::readBytes(file);
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
     QTemporaryDir m_folder;
 
 public:
@@ -152,9 +166,12 @@ private slots:
     void theFirstNameOfTheRankFileWins()
     {
         Workbench bench;
-        bench.put("tiktoken.model", "YQ== 0\n");
-        QVERIFY(bench.write().has_value());
-        QCOMPARE(bench.text("tokenizer.model"), std::string("YQ== 0\n"));
+        const std::string ranks = bench.sourceText("tokenizer.model");
+        bench.put("tiktoken.model", ranks);
+        bench.put("tokenizer.model", "not looked at");
+        const Status status = bench.write();
+        QVERIFY2(status.has_value(), status ? "" : status.error().message.c_str());
+        QCOMPARE(bench.text("tokenizer.model"), ranks);
     }
 
     void withoutTokenizerThereIsAWarning()
@@ -177,7 +194,8 @@ private slots:
         QTest::newRow("specials as list") << config << R"({"added_tokens_decoder":[]})";
         QTest::newRow("id that is no number") << config << R"({"added_tokens_decoder":{"x":{"content":"a"}}})";
         QTest::newRow("negative id") << config << R"({"added_tokens_decoder":{"-1":{"content":"a"}}})";
-        QTest::newRow("id outside the vocabulary") << config << R"({"added_tokens_decoder":{"3072":{"content":"a"}}})";
+        QTest::newRow("id outside the vocabulary") << config << R"({"added_tokens_decoder":{"512":{"content":"a"}}})";
+        QTest::newRow("id of a ranked token") << config << R"({"added_tokens_decoder":{"7":{"content":"a"}}})";
         QTest::newRow("id written twice")
             << config << R"({"added_tokens_decoder":{"7":{"content":"a"},"07":{"content":"b"}}})";
         QTest::newRow("empty text") << config << R"({"added_tokens_decoder":{"7":{"content":""}}})";
@@ -185,17 +203,31 @@ private slots:
         QTest::newRow("token as text") << config << R"({"added_tokens_decoder":{"7":"a"}})";
         QTest::newRow("preprocessor") << "preprocessor_config.json"
                                       << "nothing";
+        QTest::newRow("how pictures are prepared") << "preprocessor_config.json"
+                                                   << R"({"media_proc_cfg":{"image_std":[0,0,0]}})";
+        QTest::newRow("tokenizer") << "tokenizer.model"
+                                   << "garbage";
+        QTest::newRow("empty tokenizer") << "tiktoken.model"
+                                         << "";
+        QTest::newRow("sampling") << "generation_config.json"
+                                  << "{";
+        QTest::newRow("template in JSON") << "chat_template.json"
+                                          << "{";
+        QTest::newRow("template that is no text") << "chat_template.jinja" << QString::fromLatin1("\xFF\xFE");
     }
     void badFilesAreRefusedByName()
     {
         QFETCH(QString, file);
         QFETCH(QString, content);
         Workbench bench;
-        bench.put(file.toStdString(), content.toStdString());
+        bench.put(file.toStdString(), content.toLatin1().toStdString());
         const Status status = bench.write();
         QVERIFY(!status);
+        const std::string& message = status.error().message;
         QCOMPARE(status.error().code, ErrorCode::Corrupt);
-        QVERIFY2(status.error().message.find(file.toStdString()) != std::string::npos, status.error().message.c_str());
+        QVERIFY2(message.find(file.toStdString()) != std::string::npos, message.c_str());
+        QVERIFY2(message.find(" again") != std::string::npos, message.c_str());
+        QVERIFY(!fs::exists(bench.target)); // nothing is written before all of them are right
     }
 };
 
