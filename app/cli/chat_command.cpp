@@ -33,8 +33,7 @@ public:
         Output& output = context.output;
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const auto format, openChatFormat(*container, m_chat, output));
-        WASTE_TRY(const SamplingOptions recommended,
-            host::recommendedSampling(container->path(), container->info().architecture));
+        const SamplingOptions recommended = recommendedSampling(*container, output);
         WASTE_TRY(const std::string line, buildLine());
         output.plain(line + "\n");
         WASTE_TRY(const auto engine, openEngine(container, m_flags, output, context.cancel));
@@ -52,6 +51,17 @@ public:
     }
 
 private:
+    // A file that makes no sense keeps nobody from talking to the model.
+    static SamplingOptions recommendedSampling(const Container& container, Output& output)
+    {
+        const std::string& architecture = container.info().architecture;
+        const auto recommended = host::recommendedSampling(container.path(), architecture);
+        if (recommended)
+            return *recommended;
+        output.warning(recommended.error().message + "; answers are drawn as this kind of model usually does");
+        return host::usualSampling(architecture);
+    }
+
     EngineFlags m_flags;
     ChatFlags m_chat;
     SamplingFlags m_sampling;

@@ -217,7 +217,8 @@ Status EngineHost::Worker::open(const OpenModelRequest& request, bool vision)
     update([&info](EngineStatus& status) { status.modelName = info.name; });
     WASTE_TRY(auto tokenizer, Tokenizer::open(request.model, info.endOfTextId));
     WASTE_TRY(auto format, ChatFormat::open(request.model, std::move(tokenizer)));
-    WASTE_TRY(const SamplingOptions sampling, recommendedSampling(request.model, info.architecture));
+    const auto recommended = recommendedSampling(request.model, info.architecture);
+    const SamplingOptions sampling = recommended ? *recommended : usualSampling(info.architecture);
     EngineOptions options;
     options.budgetBytes = request.budgetBytes;
     options.contextTokens = request.contextTokens;

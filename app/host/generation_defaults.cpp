@@ -37,11 +37,7 @@ Result<double> number(
 
 Result<SamplingOptions> recommendedSampling(const std::filesystem::path& model, std::string_view architecture)
 {
-    SamplingOptions unstated;
-    if (architecture == "kimi-k3") {
-        unstated.temperature = 1.0;
-        unstated.topP = 0.95;
-    }
+    const SamplingOptions unstated = usualSampling(architecture);
     const std::filesystem::path path = model / "generation_config.json";
     const auto text = readFile(path, kFileBytesMax);
     if (!text && text.error().code == ErrorCode::NotFound)
@@ -69,6 +65,16 @@ Result<SamplingOptions> recommendedSampling(const std::filesystem::path& model, 
     WASTE_TRY(sampling.topP, number(object, "top_p", 1, {kTopPMin, 1}, file));
     WASTE_TRY(const double topK, number(object, "top_k", 0, {0, kTopKMax}, file));
     sampling.topK = static_cast<std::uint32_t>(topK);
+    return sampling;
+}
+
+SamplingOptions usualSampling(std::string_view architecture)
+{
+    SamplingOptions sampling;
+    if (architecture == "kimi-k3") {
+        sampling.temperature = 1.0;
+        sampling.topP = 0.95;
+    }
     return sampling;
 }
 

@@ -80,6 +80,12 @@ private Q_SLOTS:
         QVERIFY(sampling.error().message.find("generation_config.json") != std::string::npos);
     }
 
+    void withoutTheFileTheUsualSamplingIsUsed()
+    {
+        QCOMPARE(host::usualSampling("kimi-k3").topP, 0.95);
+        QCOMPARE(host::usualSampling("kimi-linear").temperature, 0.0);
+    }
+
     void theBuiltInModelIsGreedy()
     {
         const auto sampling = host::recommendedSampling(WASTE_K3_MINI_CHECKPOINT, "kimi-k3");
