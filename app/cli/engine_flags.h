@@ -21,7 +21,6 @@ struct EngineFlags {
     bool learn = false;
     bool lockTrunk = false;
     std::optional<std::string> usageFile;
-    bool lookahead = false; // asked for, by width or by "on"
 };
 
 // MODEL itself is a positional, or WASTE_MODEL.

@@ -42,6 +42,8 @@ ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options
     , m_slots(m_grid, options.slotCount, options.policy, std::uint64_t{m_grid.layerCount} * options.expertsPerToken)
     , m_left(m_grid.expertCount)
     , m_loadingSince(options.slotCount)
+    , m_guessWidth(
+          {.fixed = options.guesses, .layerCount = m_grid.layerCount, .limit = std::min(GuessWidth::kMax, m_window)})
 {
     for (std::vector<std::uint32_t>* list : {&m_announced, &m_missing, &m_arrived, &m_guesses})
         list->reserve(m_grid.expertCount);
@@ -55,8 +57,8 @@ ExpertCache::~ExpertCache()
         settleGuesses();
     }
     m_reader.reset();
-    assert(std::all_of(m_slots.all().begin(), m_slots.all().end(),
-        [](const SlotTable::Slot& slot) { return slot.pinCount == 0; }));
+    assert(std::all_of(
+        m_slots.all().begin(), m_slots.all().end(), [](const SlotTable::Slot& slot) { return slot.pinCount == 0; }));
 }
 
 void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> experts)
@@ -64,6 +66,7 @@ void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> e
     assert(experts.size() <= m_grid.expertCount);
     {
         const std::lock_guard lock(m_mutex);
+        noteWindow(layer - m_grid.firstLayer);
         forgetAnnouncement();
         m_layerBegin = m_slots.recordOf({layer, 0});
         // What is there is claimed before anything is evicted for what is not.
@@ -78,8 +81,10 @@ void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> e
                 continue;
             }
             m_slots[slot].claim = Claim::Announced;
-            if (std::exchange(m_slots[slot].readByGuess, false))
+            if (std::exchange(m_slots[slot].readByGuess, false)) {
                 CacheCounters::add(m_counters.guessesUseful, 1);
+                m_guessWidth.noteOutcome(1, 0);
+            }
             if (m_slots[slot].state == State::Resident)
                 m_arrived.push_back(record);
         }
@@ -124,6 +129,17 @@ Result<std::optional<ExpertSource::Arrival>> ExpertCache::tryAcquireNext()
     }
     wakeReaders();
     return arrival;
+}
+
+std::uint32_t ExpertCache::guessesWanted(std::uint16_t layer)
+{
+    const std::lock_guard lock(m_mutex);
+    // Where every record has a slot, each is read once anyway.
+    if (!m_hasReaders || m_slots.all().size() >= std::size_t{m_grid.layerCount} * m_grid.expertCount)
+        return 0;
+    m_askedLayer = layer - m_grid.firstLayer;
+    m_idleSince = Clock::now();
+    return m_guessWidth.width(m_askedLayer);
 }
 
 void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)
@@ -364,10 +380,14 @@ ReadQueue::Job ExpertCache::startLoading(std::uint32_t slot)
 void ExpertCache::finishLoading(std::uint32_t slot, const Status& status)
 {
     const Clock::time_point now = Clock::now();
+    ++m_busyReads;
     if (--m_loadingCount == 0) {
         const std::chrono::nanoseconds busy = now - m_busySince;
         CacheCounters::add(m_counters.diskBusyNs, static_cast<std::uint64_t>(busy.count()));
+        m_guessWidth.noteReads(busy, std::exchange(m_busyReads, 0));
     }
+    if (m_slots[slot].claim == Claim::Announced)
+        m_idleSince = now;
     CacheCounters::add(m_counters.readsIssued, 1);
     if (status) {
         CacheCounters::add(m_counters.bytesRead, m_grid.recordBytes);
@@ -399,6 +419,13 @@ void ExpertCache::moveWindow()
         }
         m_slots[slot].claim = Claim::Announced;
     }
+}
+
+// A new announcement begins: for how long had the drive nothing announced to read?
+void ExpertCache::noteWindow(std::uint32_t layer)
+{
+    if (std::exchange(m_askedLayer, kNone) == layer)
+        m_guessWidth.noteWindow(layer, Clock::now() - m_idleSince);
 }
 
 // What nobody asked for and no reader has begun is dropped; reads under way end on their own.
@@ -435,8 +462,10 @@ void ExpertCache::settleGuesses()
         if (slot == kNone || m_slots[slot].claim != Claim::Guess)
             continue;
         m_slots[slot].claim = Claim::None;
-        if (std::exchange(m_slots[slot].readByGuess, false))
+        if (std::exchange(m_slots[slot].readByGuess, false)) {
             CacheCounters::add(m_counters.guessesWasted, 1);
+            m_guessWidth.noteOutcome(0, 1);
+        }
     }
     m_guesses.clear();
     m_guessEnd = 0;

@@ -2,6 +2,7 @@
 
 #include "experts/cache_statistics.h"
 #include "experts/expert_source.h"
+#include "experts/guess_width.h"
 #include "experts/read_queue.h"
 #include "experts/record_store.h"
 #include "experts/slot_table.h"
@@ -42,6 +43,7 @@ public:
         std::uint32_t expertsPerToken = 1;
         std::uint32_t readerCount = 2; // two saturate an NVMe drive; 0: the consumer reads everything itself
         CachePolicy policy = CachePolicy::Age;
+        std::optional<std::uint32_t> guesses = {}; // a layer; 0: none; empty: as many as pay (GuessWidth)
         bool asyncReads = true; // where the system has them; else and otherwise reader threads
     };
     static constexpr std::uint32_t kReadersMax = 8;
@@ -61,6 +63,7 @@ public:
     void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
     Result<Arrival> acquireNext() override;
     Result<std::optional<Arrival>> tryAcquireNext() override;
+    [[nodiscard]] std::uint32_t guessesWanted(std::uint16_t layer) override;
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
 
     // A failed read leaves nothing behind: the next call for the same expert reads again. A failed
@@ -108,6 +111,7 @@ private:
     void waitForReads(Lock& lock);
     void countWait(Clock::time_point started);
     void moveWindow();
+    void noteWindow(std::uint32_t layer);
     void forgetAnnouncement();
     void settleGuesses();
     std::uint32_t nextQueued();
@@ -139,7 +143,11 @@ private:
     std::size_t m_guessEnd = 0; // those before this have been looked at
     std::vector<Clock::time_point> m_loadingSince; // [slots]
     std::uint32_t m_loadingCount = 0;
+    std::uint32_t m_busyReads = 0; // ended since m_busySince
     Clock::time_point m_busySince;
+    GuessWidth m_guessWidth;
+    std::uint32_t m_askedLayer = kNone; // at which guesses were asked for last
+    Clock::time_point m_idleSince; // then, or when the last announced read ended
 
     bool m_hasReaders = false; // set once, by create()
     std::unique_ptr<RecordReader> m_reader; // goes first

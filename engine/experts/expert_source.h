@@ -89,6 +89,9 @@ public:
     // released.
     virtual Result<std::optional<Arrival>> tryAcquireNext() = 0;
 
+    // How many guesses at that layer would help now; 0: do not bother.
+    [[nodiscard]] virtual std::uint32_t guessesWanted(std::uint16_t layer) = 0;
+
     // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
     // guesses cost time alone, and a read that fails is no error.
     virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) = 0;

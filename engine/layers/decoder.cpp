@@ -119,10 +119,16 @@ Status Decoder::feedForward(ChunkInFlight& chunk, const CancelFlag* cancel)
 
     const kernels::TokenInput input = {m_scratch.normed.data(), config.hiddenSize, chunk.tokenCount};
     const kernels::TokenOutput output = {m_scratch.delta.data(), config.hiddenSize};
+    const NextMoe next = {chunk.layer + 1 < config.layerCount
+            ? std::get_if<MoeWeights>(&m_parts.weights.layers[chunk.layer + 1].ffn)
+            : nullptr,
+        static_cast<std::uint16_t>(chunk.layer + 1)};
     if (const auto* moe = std::get_if<MoeWeights>(&weights.ffn)) {
-        WASTE_TRY_STATUS(runMoe(m_compute, config, *moe, static_cast<std::uint16_t>(chunk.layer), *m_parts.experts,
-            input, m_scratch.moe, output, cancel));
+        const auto layer = static_cast<std::uint16_t>(chunk.layer);
+        WASTE_TRY_STATUS(
+            runMoe(m_compute, config, *moe, layer, *m_parts.experts, input, m_scratch.moe, output, cancel, next));
     } else {
+        guessNextExperts(m_compute, config, next, input, m_scratch.moe, *m_parts.experts);
         runFeedForward(m_compute, config, std::get<FfnWeights>(weights.ffn), input,
             {m_scratch.denseGate.data(), m_scratch.denseUp.data()}, output);
     }

@@ -4,6 +4,7 @@
 #include "layers/compute.h"
 #include "layers/model_weights.h"
 #include "layers/routed_experts.h"
+#include "layers/router_lookahead.h"
 #include "memory/arena.h"
 #include "waste/result.h"
 #include "waste/types.h"
@@ -57,6 +58,6 @@ struct MoeScratch {
 // scratch and output; the call can be repeated. Errors: Cancelled, Io, Corrupt.
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const kernels::TokenInput& input, const MoeScratch& scratch,
-    const kernels::TokenOutput& output, const CancelFlag* cancel);
+    const kernels::TokenOutput& output, const CancelFlag* cancel, const NextMoe& next = {});
 
 } // namespace waste

@@ -56,21 +56,26 @@ void maskGroups(const ModelConfig& config, std::span<float> choice, std::span<fl
 
 } // namespace
 
-void routeToken(
-    const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> experts, std::span<float> weights)
+void rankExperts(const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> ranked)
 {
-    assert(experts.size() == config.expertsPerToken && weights.size() == experts.size());
     assert(input.scores.size() == config.expertCount && input.choice.size() == input.scores.size());
     for (std::size_t e = 0; e < input.scores.size(); ++e)
         input.choice[e] = input.scores[e] + (input.bias != nullptr ? input.bias[e] : 0.0F);
     if (config.expertGroupCount > config.expertGroupsKept)
         maskGroups(config, input.choice, input.groupScores);
 
-    for (std::size_t rank = 0; rank < experts.size(); ++rank) {
-        const auto chosen = experts.first(rank);
-        experts[rank] = static_cast<std::uint16_t>(largest(
+    for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
+        const auto chosen = ranked.first(rank);
+        ranked[rank] = static_cast<std::uint16_t>(largest(
             input.choice, [&](std::size_t e) { return std::find(chosen.begin(), chosen.end(), e) != chosen.end(); }));
     }
+}
+
+void routeToken(
+    const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> experts, std::span<float> weights)
+{
+    assert(experts.size() == config.expertsPerToken && weights.size() == experts.size());
+    rankExperts(config, input, experts);
     std::sort(experts.begin(), experts.end());
 
     // The bias takes part in the choice and not in the weights.

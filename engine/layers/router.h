@@ -16,6 +16,8 @@ struct RoutingInput {
     std::span<float> choice;
     std::span<float> groupScores;
 };
+// The experts of the highest choice, best first: the first half of routeToken().
+void rankExperts(const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> ranked);
 void routeToken(
     const ModelConfig& config, const RoutingInput& input, std::span<std::uint16_t> experts, std::span<float> weights);
 

@@ -9,38 +9,26 @@
 namespace waste {
 namespace {
 
-// What the experts have cost so far; a token's share is the difference of two readings.
-struct ExpertCost {
-    std::uint64_t hits = 0;
-    std::uint64_t misses = 0;
-    std::uint64_t bytesRead = 0;
-
-    static ExpertCost now(const Engine::Internals& engine)
-    {
-        if (engine.model->cache == nullptr)
-            return {};
-        const CacheStatistics statistics = engine.model->cache->statistics();
-        return {statistics.hits, statistics.misses, statistics.bytesRead};
-    }
-};
-
 // Fills what a TokenEvent says about the time since the event before it.
 class TokenMeter {
 public:
     explicit TokenMeter(const Engine::Internals& engine)
         : m_engine(engine)
-        , m_cost(ExpertCost::now(engine))
+        , m_cost(costSoFar())
     {
     }
 
     void fill(TokenEvent& event)
     {
-        const ExpertCost cost = ExpertCost::now(m_engine);
+        const CacheStatistics cost = costSoFar();
         const auto now = Clock::now();
         event.expertHits = static_cast<std::uint32_t>(cost.hits - m_cost.hits);
         event.expertMisses = static_cast<std::uint32_t>(cost.misses - m_cost.misses);
+        event.speculativeIssued = static_cast<std::uint32_t>(cost.guessesIssued - m_cost.guessesIssued);
+        event.speculativeUseful = static_cast<std::uint32_t>(cost.guessesUseful - m_cost.guessesUseful);
         event.bytesRead = cost.bytesRead - m_cost.bytesRead;
         event.ms = std::chrono::duration<double, std::milli>(now - m_last).count();
+        event.readWaitMs = std::chrono::duration<double, std::milli>(cost.readWait - m_cost.readWait).count();
         m_cost = cost;
         m_last = now;
     }
@@ -51,10 +39,16 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+
+    [[nodiscard]] CacheStatistics costSoFar() const
+    {
+        return m_engine.model->cache != nullptr ? m_engine.model->cache->statistics() : CacheStatistics();
+    }
+
     const Engine::Internals& m_engine;
     const Clock::time_point m_start = Clock::now();
     Clock::time_point m_last = m_start;
-    ExpertCost m_cost;
+    CacheStatistics m_cost;
 };
 
 bool contains(const std::vector<TokenId>& ids, TokenId id)

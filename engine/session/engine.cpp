@@ -227,11 +227,20 @@ Statistics Engine::statistics() const
         statistics.bytesRead = cache.bytesRead;
         statistics.readsIssued = cache.readsIssued;
         statistics.evictions = cache.evictions;
+        statistics.speculativeIssued = cache.guessesIssued;
+        statistics.speculativeUseful = cache.guessesUseful;
+        statistics.speculativeWasted = cache.guessesWasted;
         statistics.readWaitMs = milliseconds(cache.readWait);
         statistics.diskBusyMs = milliseconds(cache.diskBusy);
+        statistics.readLatencyMedianMs = milliseconds(cache.latency.median);
+        statistics.readLatency95Ms = milliseconds(cache.latency.p95);
+        statistics.readLatencyMaxMs = milliseconds(cache.latency.longest);
+        if (statistics.diskBusyMs > 0)
+            statistics.readBytesPerSecond = static_cast<double>(cache.bytesRead) / (statistics.diskBusyMs / 1e3);
         statistics.slotsUsed = cache.slotsUsed;
         statistics.slotCount = cache.slotCount;
         statistics.directIo = engine.model->cache->store().isDirect();
+        statistics.asyncIo = engine.model->cache->readerName() == "io_uring";
     }
     statistics.computeMs = std::max(0.0, statistics.prefillMs + statistics.decodeMs - statistics.readWaitMs);
     return statistics;

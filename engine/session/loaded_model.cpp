@@ -109,7 +109,9 @@ private:
             ExpertCache::create(std::move(store),
                 {.slotCount = m_request.plan.expertSlotCount,
                     .expertsPerToken = m_manifest.config.expertsPerToken,
-                    .policy = m_request.options.cachePolicy}));
+                    .policy = m_request.options.cachePolicy,
+                    .guesses = m_request.options.lookahead,
+                    .asyncReads = m_request.options.asyncIo}));
         m_model.cache = cache.get();
         m_model.experts = std::move(cache);
         return {};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,8 +29,13 @@ struct EngineOptions {
     std::uint32_t prefillChunkTokens = 64; // 1: token at a time
     std::uint32_t conversationCount = 1; // sessions open at a time
     CachePolicy cachePolicy = CachePolicy::Age;
+    // Experts of the next layer that are read on a guess while a token is decoded and the disk is idle; 0: none;
+    // empty: as many as pay on this machine.
+    std::optional<std::uint32_t> lookahead = {};
     bool verifyRecords = false; // checksum of each expert record when it is read
     bool directIo = true;
+    bool asyncIo = true; // io_uring where the system allows it, else reader threads; speed alone
+    bool lockTrunk = false; // keep what every token needs from being paged out; a refusal is a warning
     bool exact = false; // no reduced kernel
     bool vision = false;
     std::uint64_t programBytes = 0; // see MemoryPlan::Request
@@ -45,14 +51,22 @@ struct Statistics {
     std::uint64_t bytesRead = 0; // expert records
     std::uint64_t readsIssued = 0;
     std::uint64_t evictions = 0;
+    std::uint64_t speculativeIssued = 0; // reads on a guess; those that were named next, and those that were not
+    std::uint64_t speculativeUseful = 0;
+    std::uint64_t speculativeWasted = 0;
     double prefillMs = 0;
     double decodeMs = 0;
     double readWaitMs = 0; // time the token loop was blocked by reads
     double diskBusyMs = 0; // time during which at least one read was under way
-    double computeMs = 0;
+    double computeMs = 0; // the rest of prefill and decode
+    double readLatencyMedianMs = 0; // of one expert record
+    double readLatency95Ms = 0;
+    double readLatencyMaxMs = 0;
+    double readBytesPerSecond = 0; // while the disk was busy
     std::uint32_t slotsUsed = 0;
     std::uint32_t slotCount = 0;
     bool directIo = false; // false if any bank is read through the page cache
+    bool asyncIo = false; // reads go through io_uring
 };
 
 // Resident trunk, expert cache and worker threads of one opened model.

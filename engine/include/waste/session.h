@@ -50,8 +50,11 @@ struct TokenEvent {
     float logProbability = 0; // of this token under temperature 1, natural logarithm
     std::uint32_t expertHits = 0;
     std::uint32_t expertMisses = 0;
+    std::uint32_t speculativeIssued = 0; // reads begun on a guess
+    std::uint32_t speculativeUseful = 0;
     std::uint64_t bytesRead = 0;
     double ms = 0; // since the previous token
+    double readWaitMs = 0; // of them, blocked by reads; the rest was computing
 };
 enum class TokenAction : std::uint8_t { Continue, Stop };
 using TokenSink = std::function<TokenAction(const TokenEvent&)>;

@@ -1,0 +1,100 @@
+// Guesses at the next layer's experts: those of the reference, and only where they may be made.
+
+#include "engine/layers/model_runner.h"
+
+#include <QTest>
+
+using namespace waste;
+using namespace waste::test;
+
+namespace {
+
+// Passes everything on and records the guesses.
+class GuessRecorder final : public SequentialExperts {
+public:
+    GuessRecorder(ExpertSource& inner, std::uint32_t wanted)
+        : m_inner(inner)
+        , m_wanted(wanted)
+    {
+    }
+    void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override
+    {
+        SequentialExperts::announce(layer, experts);
+        m_inner.announce(layer, experts);
+        announced.push_back(layer);
+    }
+    Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
+    std::uint32_t guessesWanted(std::uint16_t) override { return m_wanted; }
+    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override
+    {
+        guesses[layer].emplace_back(experts.begin(), experts.end());
+        announcedBefore.push_back(announced.empty() ? 0 : announced.back());
+    }
+
+    std::map<int, std::vector<std::vector<std::uint16_t>>> guesses; // [layer][position]
+    std::vector<std::uint16_t> announced;
+    std::vector<std::uint16_t> announcedBefore; // the guesses, in order
+
+private:
+    void release(std::uint32_t) override { }
+    ExpertSource& m_inner;
+    const std::uint32_t m_wanted;
+};
+
+nlohmann::json shortPrompt()
+{
+    return readJson(std::filesystem::path(WASTE_TEST_DATA) / "kl-mini/golden.json").at("prompts").at(0);
+}
+
+} // namespace
+
+class TestRouterLookahead : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<TestModel> m_model;
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_model = std::move(*TestModel::fromCheckpoint(std::filesystem::path(WASTE_TEST_DATA) / "kl-mini"));
+    }
+
+    void guessesAreThoseOfTheReference()
+    {
+        const nlohmann::json golden = shortPrompt();
+        const auto ids = golden.at("ids").get<std::vector<TokenId>>();
+        GuessRecorder experts(*m_model->experts, 6);
+        ModelRunner runner(*m_model, {.chunkTokensMax = 1, .experts = &experts});
+        QVERIFY(runner.append(ids));
+        const auto expected = golden.at("lookahead").get<std::vector<std::vector<std::vector<std::uint16_t>>>>();
+        QCOMPARE(expected.size(), std::size_t{m_model->config.moeLayerCount()});
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            const int layer = static_cast<int>(m_model->config.denseLayerCount + i);
+            QCOMPARE(experts.guesses[layer], expected[i]);
+        }
+    }
+
+    void theCurrentLayersExpertsAreAnnouncedBefore()
+    {
+        GuessRecorder experts(*m_model->experts, 3);
+        ModelRunner runner(*m_model, {.chunkTokensMax = 1, .experts = &experts});
+        QVERIFY(runner.append(std::vector<TokenId>{1}));
+        QCOMPARE(experts.announcedBefore, (std::vector<std::uint16_t>{0, 1, 2, 3, 4, 5}));
+    }
+
+    void noGuessIsMadeInPrefillOrWhereNoneIsWanted()
+    {
+        const auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
+        GuessRecorder chunked(*m_model->experts, 6);
+        ModelRunner prefill(*m_model, {.chunkTokensMax = 8, .experts = &chunked});
+        QVERIFY(prefill.append(ids));
+        QVERIFY(chunked.guesses.empty());
+        GuessRecorder unwilling(*m_model->experts, 0);
+        ModelRunner decode(*m_model, {.chunkTokensMax = 1, .experts = &unwilling});
+        QVERIFY(decode.append(ids));
+        QVERIFY(unwilling.guesses.empty());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRouterLookahead)
+#include "tst_router_lookahead.moc"
