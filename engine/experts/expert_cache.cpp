@@ -55,6 +55,8 @@ ExpertCache::~ExpertCache()
         const std::lock_guard lock(m_mutex);
         forgetAnnouncement();
         settleGuesses();
+        m_recalled.clear();
+        m_recalledEnd = 0;
     }
     m_reader.reset();
     assert(std::all_of(
@@ -174,10 +176,47 @@ Result<ExpertSource::Pin> ExpertCache::acquire(ExpertKey key)
     return pin;
 }
 
+void ExpertCache::recall(const UsageList& list)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_recalled.clear();
+        m_recalledEnd = 0;
+        for (const UsageList::Entry& entry : list.entries) {
+            const std::uint32_t record = m_slots.recordOf(entry.key);
+            m_slots.history(record).uses = entry.uses / 2;
+            if (m_recalled.size() < m_slots.all().size())
+                m_recalled.push_back(record);
+        }
+        m_workAdded.store(true, std::memory_order_relaxed);
+    }
+    wakeReaders();
+}
+
+UsageList ExpertCache::usage() const
+{
+    const std::lock_guard lock(m_mutex);
+    UsageList list;
+    list.clock = m_slots.clock();
+    for (std::uint32_t record = 0; record < m_slots.recordCount(); ++record) {
+        const RecordHistory& history = m_slots.history(record);
+        if (history.uses > 0)
+            list.entries.push_back({m_slots.keyOf(record), history.uses, static_cast<std::uint32_t>(history.lastUse)});
+    }
+    std::stable_sort(
+        list.entries.begin(), list.entries.end(), [this](const UsageList::Entry& a, const UsageList::Entry& b) {
+            const bool aInMemory = m_slots.isResident(m_slots.recordOf(a.key));
+            const bool bInMemory = m_slots.isResident(m_slots.recordOf(b.key));
+            return aInMemory != bInMemory ? aInMemory : a.uses > b.uses;
+        });
+    return list;
+}
+
 void ExpertCache::waitUntilIdle()
 {
     const auto isIdle = [&] {
-        const bool isAnyQueued = m_hasReaders && (nextQueued() != kNone || m_guessEnd < m_guesses.size());
+        const bool isAnyQueued = m_hasReaders
+            && (nextQueued() != kNone || m_guessEnd < m_guesses.size() || m_recalledEnd < m_recalled.size());
         return m_loadingCount == 0 && !isAnyQueued;
     };
     Lock lock(m_mutex);
@@ -249,6 +288,8 @@ std::optional<ReadQueue::Job> ExpertCache::beginRead(Wanted wanted)
     std::uint32_t slot = nextQueued();
     if (slot == kNone && wanted == Wanted::Anything)
         slot = nextGuess();
+    if (slot == kNone && wanted == Wanted::Anything)
+        slot = nextRecalled();
     if (slot != kNone)
         return startLoading(slot);
     m_loaded.notify_all(); // for waitUntilIdle()
@@ -496,6 +537,22 @@ std::uint32_t ExpertCache::nextGuess()
         m_slots[slot].readByGuess = true;
         CacheCounters::add(m_counters.guessesIssued, 1);
         return slot;
+    }
+    return kNone;
+}
+
+// Nobody leaves for what earlier runs liked; once the cache is full the rest is forgotten.
+std::uint32_t ExpertCache::nextRecalled()
+{
+    while (m_recalledEnd < m_recalled.size()) {
+        const std::uint32_t record = m_recalled[m_recalledEnd++];
+        if (!m_slots.hasFree())
+            m_recalledEnd = m_recalled.size();
+        else if (m_slots.slotOf(record) == kNone) {
+            const std::uint32_t slot = takeSlot(record, SlotTable::Purpose::ReadAhead);
+            m_slots[slot].counted = true;
+            return slot;
+        }
     }
     return kNone;
 }

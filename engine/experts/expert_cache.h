@@ -6,6 +6,7 @@
 #include "experts/read_queue.h"
 #include "experts/record_store.h"
 #include "experts/slot_table.h"
+#include "experts/usage_list.h"
 #include "memory/arena.h"
 #include "waste/engine.h"
 #include "waste/result.h"
@@ -71,6 +72,12 @@ public:
     // when every slot is pinned.
     Result<Pin> acquire(ExpertKey key) override;
 
+    // What earlier runs used: its counts, halved, so that an old list does not rule for long, and its records,
+    // most used first, read in the background while nothing else is and slots are free. Before the first access.
+    void recall(const UsageList& list);
+    // For the next run: what is in memory first, then the rest of what was used. Allocates.
+    [[nodiscard]] UsageList usage() const;
+
     // Until no read is under way and none is left that a reader would begin.
     void waitUntilIdle();
 
@@ -116,6 +123,7 @@ private:
     void settleGuesses();
     std::uint32_t nextQueued();
     std::uint32_t nextGuess();
+    std::uint32_t nextRecalled();
     std::uint32_t takeSlot(std::uint32_t record, SlotTable::Purpose purpose);
     void vacate(std::uint32_t slot);
 
@@ -141,6 +149,8 @@ private:
     std::size_t m_arrivedEnd = 0; // those before this have been handed out
     std::vector<std::uint32_t> m_guesses; // records, best first
     std::size_t m_guessEnd = 0; // those before this have been looked at
+    std::vector<std::uint32_t> m_recalled; // records of earlier runs, most used first
+    std::size_t m_recalledEnd = 0; // those before this have been looked at
     std::vector<Clock::time_point> m_loadingSince; // [slots]
     std::uint32_t m_loadingCount = 0;
     std::uint32_t m_busyReads = 0; // ended since m_busySince

@@ -45,9 +45,14 @@ public:
     [[nodiscard]] bool isResident(std::uint32_t record) const;
     [[nodiscard]] std::uint32_t usedCount() const { return static_cast<std::uint32_t>(m_slots.size() - m_free.size()); }
 
+    [[nodiscard]] bool hasFree() const { return !m_free.empty(); }
+    [[nodiscard]] std::uint64_t clock() const { return m_clock; } // accesses so far
+    [[nodiscard]] std::uint32_t recordCount() const { return static_cast<std::uint32_t>(m_records.size()); }
+
     // Counts one access to a record, wherever it is.
     void use(std::uint32_t record);
     [[nodiscard]] RecordHistory& history(std::uint32_t record) { return m_records[record].history; }
+    [[nodiscard]] const RecordHistory& history(std::uint32_t record) const { return m_records[record].history; }
 
     struct Taken {
         std::uint32_t slot = kNone; // queued for the record; kNone: the purpose justifies no eviction that is left
