@@ -30,12 +30,12 @@ ValueParser lookaheadInto(std::optional<std::uint32_t>& width)
     };
 }
 
-void warnAboutFlagsWithoutEffect(const EngineFlags& flags, Output& output)
+ValueParser fileInto(std::filesystem::path& file)
 {
-    if (flags.learn || flags.usageFile)
-        output.warning("this version keeps no hot list: --learn and --usage have no effect");
-    if (flags.lockTrunk)
-        output.warning("this version does not lock memory: --lock-trunk has no effect");
+    return [&file](std::string_view text) -> Status {
+        file = pathOfText(text);
+        return {};
+    };
 }
 
 } // namespace
@@ -80,9 +80,9 @@ void declareEngineFlags(Arguments& arguments, EngineFlags& flags)
 
     arguments.flag("--vision", options.vision, "load the vision tower also without a picture");
 
-    arguments.flag("--learn", flags.learn, "save the expert hot list at the end").unlisted();
-    arguments.value("--usage", "FILE", into(flags.usageFile), "another hot list").unlisted();
-    arguments.flag("--lock-trunk", flags.lockTrunk, "keep the trunk from being paged out").unlisted();
+    arguments.flag("--learn", options.learn, "save the expert hot list at the end");
+    arguments.value("--usage", "FILE", fileInto(options.usageFile), "another hot list than the model's own");
+    arguments.flag("--lock-trunk", options.lockTrunk, "keep the trunk from being paged out");
 }
 
 Result<std::filesystem::path> modelFolder(const EngineFlags& flags)
@@ -114,7 +114,6 @@ Result<MemoryPlan> memoryPlan(const Container& container, const EngineFlags& fla
 Result<std::unique_ptr<Engine>> openEngine(
     std::shared_ptr<const Container> container, const EngineFlags& flags, Output& output, const CancelFlag& cancel)
 {
-    warnAboutFlagsWithoutEffect(flags, output);
     EngineOptions options = flags.options;
     options.log = [&output](LogLevel level, std::string_view message) {
         if (level == LogLevel::Detail)

@@ -16,11 +16,6 @@ namespace waste::cli {
 struct EngineFlags {
     std::string model;
     EngineOptions options;
-
-    // Accepted and checked, so that scripts keep working; each has no effect yet and says so.
-    bool learn = false;
-    bool lockTrunk = false;
-    std::optional<std::string> usageFile;
 };
 
 // MODEL itself is a positional, or WASTE_MODEL.

@@ -247,7 +247,7 @@ std::uint64_t ExpertCache::bookkeepingBytes(const RecordStore::Grid& grid, std::
 {
     constexpr std::uint64_t kListBytes = 4 * sizeof(std::uint32_t) + sizeof(std::uint8_t);
     return SlotTable::bookkeepingBytes(grid, slotCount) + grid.expertCount * kListBytes
-        + std::uint64_t{slotCount} * sizeof(Clock::time_point);
+        + std::uint64_t{slotCount} * (sizeof(Clock::time_point) + sizeof(std::uint32_t));
 }
 
 void ExpertCache::startReaders(const Options& options)

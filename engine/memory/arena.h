@@ -55,6 +55,9 @@ public:
         return {reinterpret_cast<T*>(m_pages.bytes().data() + start), count};
     }
 
+    // Keeps all of it from being paged out. Error: Unsupported, saying what limit is in the way.
+    [[nodiscard]] Status lock() { return m_pages.lock(); }
+
     [[nodiscard]] std::uint64_t capacityBytes() const { return m_capacityBytes; }
     [[nodiscard]] std::uint64_t usedBytes() const { return m_usedBytes; }
 

@@ -10,7 +10,10 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #else
+#include <cerrno>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <system_error>
 #endif
 
 namespace waste {
@@ -71,6 +74,32 @@ Result<Pages> Pages::allocate(std::uint64_t bytes, std::string_view purpose)
     if (bytes >= kHugePage)
         adviseHugePages(pages.m_bytes);
     return pages;
+}
+
+Status Pages::lock()
+{
+    if (m_bytes.empty())
+        return {};
+#if defined(_WIN32)
+    // Only what the working set has room for can be locked.
+    SIZE_T least = 0;
+    SIZE_T most = 0;
+    GetProcessWorkingSetSize(GetCurrentProcess(), &least, &most);
+    SetProcessWorkingSetSize(GetCurrentProcess(), least + m_bytes.size(), most + m_bytes.size());
+    if (VirtualLock(m_bytes.data(), m_bytes.size()))
+        return {};
+    const std::string limit = "this account may not lock that much";
+#else
+    if (mlock(m_bytes.data(), m_bytes.size()) == 0)
+        return {};
+    const std::error_code error(errno, std::system_category());
+    rlimit allowed = {};
+    getrlimit(RLIMIT_MEMLOCK, &allowed);
+    const std::string limit = error.message() + "; the limit on locked memory (ulimit -l) is "
+        + (allowed.rlim_cur == RLIM_INFINITY ? "off" : std::to_string(allowed.rlim_cur >> 10) + " KiB");
+#endif
+    return Error{
+        ErrorCode::Unsupported, "lock", std::to_string((m_bytes.size() >> 20) + 1) + " MiB cannot be locked: " + limit};
 }
 
 Pages::Pages(Pages&& other) noexcept

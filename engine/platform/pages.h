@@ -20,6 +20,9 @@ public:
     Pages& operator=(Pages&& other) noexcept;
     ~Pages();
 
+    // Keeps them from being paged out; ends with them. Error: Unsupported, saying what limit is in the way.
+    [[nodiscard]] Status lock();
+
     [[nodiscard]] std::span<std::byte> bytes() const { return m_bytes; } // aligned to 16 KiB
 
 private:

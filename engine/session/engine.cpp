@@ -163,7 +163,26 @@ Engine::Engine(std::shared_ptr<Internals> internals)
 {
 }
 
-Engine::~Engine() = default;
+Engine::~Engine()
+{
+    const EngineOptions& options = m_internals->options;
+    if (!options.learn || m_internals->model->cache == nullptr)
+        return;
+    const Status saved = saveUsage();
+    if (!saved && options.log)
+        options.log(LogLevel::Warning, "the hot list was not saved: " + saved.error().message);
+}
+
+Status Engine::saveUsage() const
+{
+    return guarded([&]() -> Status {
+        const LoadedModel& model = *m_internals->model;
+        if (model.cache == nullptr)
+            return Error{ErrorCode::Unsupported, "no_cache",
+                "all experts of this model are in memory; there is no list to keep"};
+        return model.cache->usage().save(model.usageFile);
+    });
+}
 
 Result<std::unique_ptr<Session>> Engine::createSession()
 {

@@ -17,6 +17,8 @@
 namespace waste {
 namespace {
 
+constexpr const char* kUsageFile = "usage.waste";
+
 Error cancelled()
 {
     return Error{ErrorCode::Cancelled, "", "opening the model was cancelled"};
@@ -62,6 +64,8 @@ private:
         WASTE_TRY(const Trunk trunk, Trunk::open(m_container.directory));
         const std::uint64_t totalBytes = residentTrunkBytes(m_manifest);
         WASTE_TRY(m_model.trunk, Arena::create(totalBytes, "the trunk"));
+        if (m_request.options.lockTrunk)
+            lockTrunk();
         for (const TensorSpec& spec : requiredTensors(m_manifest.config)) {
             const TrunkEntry* entry = m_manifest.find(spec.name);
             if (entry == nullptr || (isEmbeddingOnDisk(m_manifest) && spec.name == embeddingName(m_manifest.config)))
@@ -76,6 +80,14 @@ private:
             report("trunk", m_model.trunk->usedBytes(), totalBytes);
         }
         return {};
+    }
+
+    // What the system does not allow costs speed alone.
+    void lockTrunk()
+    {
+        const Status locked = m_model.trunk->lock();
+        if (!locked && m_request.options.log)
+            m_request.options.log(LogLevel::Warning, "the trunk is not locked in memory: " + locked.error().message);
     }
 
     Status openEmbedding()
@@ -112,9 +124,24 @@ private:
                     .policy = m_request.options.cachePolicy,
                     .guesses = m_request.options.lookahead,
                     .asyncReads = m_request.options.asyncIo}));
+        recallUsage(*cache);
         m_model.cache = cache.get();
         m_model.experts = std::move(cache);
         return {};
+    }
+
+    // A hint only: without a usable list the model opens as well.
+    void recallUsage(ExpertCache& cache)
+    {
+        m_model.usageFile = m_request.options.usageFile;
+        if (m_model.usageFile.empty())
+            m_model.usageFile = m_container.directory / kUsageFile;
+        const Result<UsageList> list = UsageList::load(m_model.usageFile, cache.store().grid());
+        if (list)
+            cache.recall(*list);
+        else if (m_request.options.log
+            && (list.error().code != ErrorCode::NotFound || !m_request.options.usageFile.empty()))
+            m_request.options.log(LogLevel::Warning, "the hot list is not used: " + list.error().message);
     }
 
     [[nodiscard]] std::optional<kernels::MatrixView> find(std::string_view name) const

@@ -13,6 +13,7 @@
 #include "waste/memory_plan.h"
 #include "waste/result.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -42,6 +43,7 @@ struct LoadedModel {
     std::unique_ptr<EmbeddingSource> embedding;
     std::unique_ptr<ExpertSource> experts; // null for a model without experts
     const ExpertCache* cache = nullptr; // `experts`, if it is one
+    std::filesystem::path usageFile; // where the cache's hot list is kept
     Sha256Digest fingerprint{};
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,10 @@ struct EngineOptions {
     bool directIo = true;
     bool asyncIo = true; // io_uring where the system allows it, else reader threads; speed alone
     bool lockTrunk = false; // keep what every token needs from being paged out; a refusal is a warning
+    // The learned hot list (spec: streaming 8); empty: usage.waste of the container. What it names is read in
+    // the background. A list that cannot be used is a warning.
+    std::filesystem::path usageFile;
+    bool learn = false; // save it when the engine closes
     bool exact = false; // no reduced kernel
     bool vision = false;
     std::uint64_t programBytes = 0; // see MemoryPlan::Request
@@ -93,6 +98,9 @@ public:
     Result<std::vector<float>> encodePicture(std::span<const std::byte> file, std::string_view name,
         const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr,
         PictureDetail detail = PictureDetail::Full);
+
+    // Saves the learned hot list now. Errors: Io, NoSpace; Unsupported where everything is in memory.
+    [[nodiscard]] Status saveUsage() const;
 
     [[nodiscard]] const Container& container() const;
     [[nodiscard]] const MemoryPlan& plan() const;

@@ -113,7 +113,7 @@ private Q_SLOTS:
         const QTemporaryDir directory;
         const std::filesystem::path file = directory.filePath("usage.waste").toStdString();
         QCOMPARE(UsageList::load(file, kGrid).error().code, ErrorCode::NotFound);
-        QVERIFY(UsageList({.clock = 1}).save(file));
+        QVERIFY(UsageList({.clock = 1, .entries = {}}).save(file));
         QVERIFY(someUses().save(file));
         const auto list = UsageList::load(file, kGrid);
         QVERIFY(list && list->entries == someUses().entries);
