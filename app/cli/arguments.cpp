@@ -121,6 +121,12 @@ Arguments::Option& Arguments::Option::repeatable()
     return *this;
 }
 
+Arguments::Option& Arguments::Option::unlisted()
+{
+    isListed = false;
+    return *this;
+}
+
 Arguments::Arguments(std::string synopsis, std::string description)
     : m_synopsis(std::move(synopsis))
     , m_description(std::move(description))
@@ -282,6 +288,8 @@ std::string Arguments::help() const
     std::string group;
     for (const Entry& entry : m_entries) {
         const Option& option = entry.option;
+        if (!option.isListed)
+            continue;
         if (option.group != group) {
             group = option.group;
             text += "\n" + group + "\n";

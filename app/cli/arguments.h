@@ -34,12 +34,14 @@ public:
         std::string variable; // environment variable that gives the default
         bool variableInverted = false; // a flag that is set where the variable says no
         bool isRepeatable = false;
+        bool isListed = true; // in the help
 
         Option& alias(std::string other);
         Option& byDefault(std::string text);
         Option& environment(std::string name);
         Option& environmentInverted(std::string name);
         Option& repeatable();
+        Option& unlisted();
     };
 
     Arguments(std::string synopsis, std::string description);

@@ -7,8 +7,7 @@ namespace waste {
 
 SlotTable::SlotTable(const RecordStore::Grid& grid, std::uint32_t slotCount, CachePolicy policy, std::uint64_t halfAge)
     : m_grid(grid)
-    , m_policy(policy)
-    , m_halfAge(halfAge)
+    , m_rule{policy, halfAge, grid.layerCount}
     , m_slots(slotCount)
     , m_records(std::size_t{grid.layerCount} * grid.expertCount)
 {
@@ -41,6 +40,7 @@ void SlotTable::use(std::uint32_t record)
     RecordHistory& history = m_records[record].history;
     history.lastUse = ++m_clock;
     ++history.uses;
+    m_layer = record / m_grid.expertCount;
 }
 
 SlotTable::Taken SlotTable::take(std::uint32_t record, Purpose purpose, std::uint32_t usesSoFar)
@@ -59,7 +59,7 @@ SlotTable::Taken SlotTable::take(std::uint32_t record, Purpose purpose, std::uin
     m_slots[taken.slot].record = record;
     m_slots[taken.slot].state = State::Queued;
     m_records[record].slot = taken.slot;
-    if (m_policy == CachePolicy::Lfru)
+    if (m_rule.policy == CachePolicy::Lfru)
         m_records[record].history.uses = usesSoFar;
     return taken;
 }
@@ -92,10 +92,11 @@ std::uint32_t SlotTable::findVictim(Purpose purpose)
     const auto slotCount = static_cast<std::uint32_t>(m_slots.size());
     std::uint32_t victim = kNone;
     const auto consider = [&](std::uint32_t slot, Purpose reach) {
-        if (isEvictable(slot, reach) && (victim == kNone || leavesBefore(slot, victim)))
+        if (isEvictable(slot, reach)
+            && (victim == kNone || m_rule.leavesBefore(candidate(slot), candidate(victim), m_clock)))
             victim = slot;
     };
-    for (std::uint32_t sample = 0; sample < SlotSampler::kSampleCount; ++sample)
+    for (std::uint32_t sample = 0; sample < m_rule.sampleCount(); ++sample)
         consider(m_sampler.next(slotCount), Purpose::ReadAhead);
     for (std::uint32_t slot = 0; slot < slotCount && victim == kNone; ++slot)
         consider(slot, Purpose::ReadAhead);
@@ -112,10 +113,11 @@ bool SlotTable::isEvictable(std::uint32_t slot, Purpose purpose) const
     return purpose == Purpose::Demand || candidate.claim == Claim::None;
 }
 
-bool SlotTable::leavesBefore(std::uint32_t slot, std::uint32_t other) const
+EvictionCandidate SlotTable::candidate(std::uint32_t slot) const
 {
-    return waste::leavesBefore(m_policy, m_records[m_slots[slot].record].history,
-        m_records[m_slots[other].record].history, m_clock, m_halfAge);
+    const std::uint32_t record = m_slots[slot].record;
+    const std::uint32_t layer = record / m_grid.expertCount;
+    return {m_records[record].history, layer > m_layer ? layer - m_layer : layer + m_grid.layerCount - m_layer};
 }
 
 } // namespace waste

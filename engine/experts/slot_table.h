@@ -73,16 +73,16 @@ private:
 
     [[nodiscard]] std::uint32_t findVictim(Purpose purpose);
     [[nodiscard]] bool isEvictable(std::uint32_t slot, Purpose purpose) const;
-    [[nodiscard]] bool leavesBefore(std::uint32_t slot, std::uint32_t other) const;
+    [[nodiscard]] EvictionCandidate candidate(std::uint32_t slot) const;
 
     const RecordStore::Grid m_grid;
-    const CachePolicy m_policy;
-    const std::uint64_t m_halfAge;
+    const EvictionRule m_rule;
     std::vector<Slot> m_slots;
     std::vector<Record> m_records; // [layers][experts]
     std::vector<std::uint32_t> m_free;
     std::uint32_t m_windowCount = 0;
     std::uint64_t m_clock = 0; // accesses so far
+    std::uint32_t m_layer = 0; // of the last of them
     SlotSampler m_sampler;
 };
 

@@ -64,6 +64,8 @@ struct MemoryBandwidth {
 };
 MemoryBandwidth measureMemory(Table& table);
 void measureTrunk(Table& table, const MemoryBandwidth& memory);
+// Of recorded routes, one JSON line a token (`waste bench --record-routes`).
+void measureRoutes(Table& table, const std::string& fileName);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
 
 } // namespace waste::benchmark

@@ -23,7 +23,7 @@ int usage()
                "  --json          one object a line\n"
                "  --quick         small containers, a minute\n"
                "  --folder DIR    where the containers of random weights are made and kept (default build/bench)\n"
-               "  --only SECTION  kernels, opening, decode or context\n",
+               "  --only SECTION  kernels, routes, opening, decode or context\n",
         stderr);
     return 2;
 }
@@ -63,6 +63,8 @@ int main(int argc, char** argv)
         measureTrunk(table, memory);
         measureKernels(table, memory);
     }
+    if (wanted("routes"))
+        measureRoutes(table, WASTE_FIXTURES "/routes/kimi_linear_300.jsonl");
     if (wanted("opening"))
         measureOpening(table, models);
     if (wanted("decode"))

@@ -21,7 +21,7 @@ constexpr std::uint32_t kExpertsPerToken = 3;
 
 struct History {
     std::uint64_t lastUse = 0;
-    double uses = 0;
+    std::uint64_t uses = 0;
 };
 
 struct Place {
@@ -159,6 +159,7 @@ private:
 
     void use(int record)
     {
+        m_layer = record / static_cast<int>(kGrid.expertCount);
         m_history[record].lastUse = ++m_clock;
         m_history[record].uses += 1;
     }
@@ -169,13 +170,23 @@ private:
         m_free.push_back(place);
     }
 
-    double worth(std::size_t place) const
+    // Numerator and denominator, so that equal is equal.
+    std::pair<std::uint64_t, std::uint64_t> worth(std::size_t place) const
     {
         const History& past = m_history.at(m_places[place].record);
-        if (m_policy == CachePolicy::Age)
-            return past.uses / static_cast<double>(m_clock - past.lastUse + kGrid.layerCount * kExpertsPerToken);
-        const auto recency = static_cast<double>(past.lastUse);
-        return m_policy == CachePolicy::Lfru ? past.uses * 1e9 + recency : recency;
+        if (m_policy == CachePolicy::Lru)
+            return {past.lastUse, 1};
+        if (m_policy == CachePolicy::Lfru)
+            return {past.uses * 1'000'000 + past.lastUse, 1};
+        int away = m_places[place].record / static_cast<int>(kGrid.expertCount) - m_layer;
+        away += away <= 0 ? kGrid.layerCount : 0;
+        const std::uint64_t age = m_clock - past.lastUse + kGrid.layerCount * kExpertsPerToken;
+        return {past.uses, age * static_cast<std::uint64_t>(4 * away + kGrid.layerCount)};
+    }
+
+    bool isWorthLess(std::size_t place, std::size_t other) const
+    {
+        return worth(place).first * worth(other).second < worth(other).first * worth(place).second;
     }
 
     int leastWorth(const std::vector<std::size_t>& candidates, bool alsoClaimed) const
@@ -185,7 +196,7 @@ private:
             const bool claimed = m_places[place].wanted || m_places[place].guessed;
             if (m_places[place].pins > 0 || (claimed && !alsoClaimed))
                 continue;
-            if (least < 0 || worth(place) < worth(static_cast<std::size_t>(least)))
+            if (least < 0 || isWorthLess(place, static_cast<std::size_t>(least)))
                 least = static_cast<int>(place);
         }
         return least;
@@ -195,7 +206,7 @@ private:
     {
         if (m_free.empty()) {
             std::vector<std::size_t> drawn;
-            for (int i = 0; i < 16; ++i) {
+            for (int i = 0; i < (m_policy == CachePolicy::Age ? 64 : 16); ++i) {
                 m_random = m_random * 1664525U + 1013904223U;
                 drawn.push_back(m_random % m_places.size());
             }
@@ -312,6 +323,7 @@ private:
     std::vector<std::size_t> m_free;
     std::map<int, History> m_history;
     std::uint64_t m_clock = 0;
+    int m_layer = 0; // of the last access
     std::vector<int> m_missing;
     std::size_t m_next = 0;
     std::vector<int> m_arrived;
