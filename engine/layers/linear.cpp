@@ -63,7 +63,7 @@ void project(const Compute& compute, const kernels::TokenInput& input, std::span
     std::size_t multiplyAdds = 0; // of the costliest item
     for (const Projection& projection : projections) {
         itemCount += ceilDivide(projection.matrix.rows, kRowsPerItem);
-        multiplyAdds = std::max(multiplyAdds, kRowsPerItem * projection.matrix.columns * input.tokens);
+        multiplyAdds = std::max(multiplyAdds, std::size_t{kRowsPerItem} * projection.matrix.columns * input.tokens);
     }
     LinearInput prepared = {input, {}};
     for (const Projection& projection : projections) {
