@@ -4,6 +4,7 @@
 #include "checkpoint/safetensors.h"
 #include "checkpoint/shard_index.h"
 #include "platform/direct_file.h"
+#include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
@@ -177,6 +178,9 @@ std::uint64_t CheckpointTensor::elements() const
 
 Result<std::unique_ptr<const CheckpointFiles>> CheckpointFiles::open(const std::filesystem::path& directory)
 {
+    std::error_code error;
+    if (std::filesystem::status(directory / kConfigFile, error).type() == std::filesystem::file_type::none)
+        return fileError("open", directory / kConfigFile, error); // no permission is not the same as no file
     if (!isCheckpoint(directory))
         return Error{ErrorCode::NotFound, "",
             textFromPath(directory)
