@@ -4,4 +4,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_planes.cpp kernels/x86_avx2_tables.cpp
         kernels/x86_avx2_weights.cpp
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
+    set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul")
 endif()

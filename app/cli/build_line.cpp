@@ -23,7 +23,7 @@ Result<std::string> buildLine()
 {
     WASTE_TRY(const BuildInfo info, describeBuild());
     return "WASTE " + std::string(programVersion()) + " (container v" + std::to_string(kContainerFormat) + ", backend "
-        + info.backend + ", crc32 slice8, " WASTE_ARCHITECTURE ")";
+        + info.backend + ", crc32 " + info.checksum + ", " WASTE_ARCHITECTURE ")";
 }
 
 } // namespace waste::cli

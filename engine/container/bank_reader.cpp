@@ -1,12 +1,12 @@
 #include "container/bank_reader.h"
 
-#include "base/crc32.h"
 #include "base/half.h"
 #include "base/little_endian.h"
 #include "container/error_reasons.h"
 #include "container/index_packing.h"
 #include "container/part_file.h"
 #include "container/record_header.h"
+#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -77,7 +77,7 @@ Status BankReader::check(std::uint16_t expert, std::span<const std::byte> record
         return {};
 
     const auto payload = record.first(m_geometry->payloadEnd).subspan(kRecordHeaderBytes);
-    if (crc32(payload) != RecordHeader::decode(header).payloadCrc32)
+    if (kernels::crc32(payload) != RecordHeader::decode(header).payloadCrc32)
         return damaged(reason::kChecksum, "checksum mismatch");
     const auto indices = record.first(m_geometry->scalesOffset).subspan(kRecordHeaderBytes);
     if (!areIndicesInside(indices, *m_quant))

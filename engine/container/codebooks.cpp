@@ -1,11 +1,11 @@
 #include "container/codebooks.h"
 
-#include "base/crc32.h"
 #include "base/half.h"
 #include "base/little_endian.h"
 #include "container/error_reasons.h"
 #include "container/format.h"
 #include "container/part_file.h"
+#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -48,7 +48,7 @@ Status checkWholeFile(const DirectFile& file, std::uint32_t expected)
     for (std::uint64_t offset = 0; offset < file.sizeBytes(); offset += block.size()) {
         const auto part = std::span(block).first(std::min<std::uint64_t>(block.size(), file.sizeBytes() - offset));
         WASTE_TRY_STATUS(file.readExactly(offset, part));
-        crc = crc32(part, crc);
+        crc = kernels::crc32(part, crc);
     }
     if (crc != expected)
         return reason::corrupt(reason::kChecksum,

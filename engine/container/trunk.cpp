@@ -1,12 +1,12 @@
 #include "container/trunk.h"
 
 #include "base/checked.h"
-#include "base/crc32.h"
 #include "base/half.h"
 #include "base/little_endian.h"
 #include "container/error_reasons.h"
 #include "container/part_file.h"
 #include "container/tensor_inventory.h"
+#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -52,7 +52,7 @@ private:
     void addChecksum(std::span<const std::byte> bytes)
     {
         if (m_entry.crc32) // foreign converters state none
-            m_crc = crc32(bytes, m_crc);
+            m_crc = kernels::crc32(bytes, m_crc);
     }
 
     const TrunkEntry& m_entry;

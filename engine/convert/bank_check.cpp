@@ -1,7 +1,7 @@
 #include "convert/bank_check.h"
 
-#include "base/crc32.h"
 #include "container/record_header.h"
+#include "kernels/checksum.h"
 #include "platform/direct_file.h"
 #include "platform/pages.h"
 #include "platform/path_text.h"
@@ -20,7 +20,7 @@ std::string_view recordFault(
     if (!recordHeaderMismatch(header, expected).empty())
         return "header";
     const auto payload = record.first(geometry.payloadEnd).subspan(kRecordHeaderBytes);
-    return crc32(payload) == RecordHeader::decode(header).payloadCrc32 ? "" : "checksum";
+    return kernels::crc32(payload) == RecordHeader::decode(header).payloadCrc32 ? "" : "checksum";
 }
 
 } // namespace

@@ -68,6 +68,7 @@ CpuFeatures CpuFeatures::detect()
 {
     CpuFeatures features;
     const CpuIdRegisters basic = cpuId(1);
+    features.pclmul = bit(basic.c, 1) && bit(basic.c, 19);
     const bool hasSavedRegisters = bit(basic.c, 27);
     if (!hasSavedRegisters)
         return features;

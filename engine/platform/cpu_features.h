@@ -4,6 +4,7 @@ namespace waste {
 
 // Instruction sets that both the CPU and the operating system (saved registers) support.
 struct CpuFeatures {
+    bool pclmul = false; // and SSE 4.1
     bool avx2 = false;
     bool fma = false;
     bool f16c = false;

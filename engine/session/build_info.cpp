@@ -1,5 +1,6 @@
 #include "waste/build_info.h"
 
+#include "kernels/checksum.h"
 #include "kernels/kernels.h"
 #include "platform/cpu_features.h"
 
@@ -14,6 +15,7 @@ namespace {
 std::vector<std::string> namesOf(const CpuFeatures& features)
 {
     const std::pair<const char*, bool> all[] = {
+        {"pclmul", features.pclmul},
         {"avx2", features.avx2},
         {"fma", features.fma},
         {"f16c", features.f16c},
@@ -40,6 +42,7 @@ Result<BuildInfo> describeBuild()
     WASTE_TRY(const kernels::KernelTable* table, kernels::selectKernels());
     BuildInfo info;
     info.backend = table->name;
+    info.checksum = kernels::crc32Method();
     info.cpuFeatures = namesOf(CpuFeatures::detect());
     info.unicodeVersion = U_UNICODE_VERSION;
     return info;
