@@ -1,0 +1,48 @@
+// RAM is a promise: what the process took at its peak, as the system counted it, is within its budget.
+
+#include "session_fixture.h"
+
+#include "platform/system_memory.h"
+
+using namespace waste;
+using namespace waste::test;
+
+class TestPeakMemory : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    // One test: the peak of a process never falls again.
+    void staysWithinTheBudget()
+    {
+        if (processMemory().residentPeakBytes == 0)
+            QSKIP("this system does not tell the peak");
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+        QSKIP("a sanitizer takes memory of its own");
+#endif
+        const std::shared_ptr<const Container> container = openModel("k3-odd");
+        constexpr std::uint32_t kContextTokens = 8192;
+        const Result<MemoryPlan> plan =
+            MemoryPlan::compute(*container, {.contextTokens = kContextTokens, .threadCount = 2}, Machine::detect());
+        WASTE_VERIFY_OK(plan);
+        const std::uint64_t before = processMemory().residentPeakBytes;
+        const std::unique_ptr<Engine> engine =
+            openEngine(container, {.budgetBytes = plan->floorBytes, .contextTokens = kContextTokens, .threadCount = 2});
+        const std::unique_ptr<Session> session = openSession(*engine);
+        const std::vector<TokenId> prompt = samplePrompt("k3-odd");
+        for (int i = 0; i < 20; ++i)
+            WASTE_VERIFY_OK(session->append(prompt));
+        session->checkpoint();
+        GenerateOptions generate;
+        generate.tokensMax = 32;
+        WASTE_VERIFY_OK(session->generate(generate, [](const TokenEvent&) { return TokenAction::Continue; }));
+
+        const std::uint64_t peak = processMemory().residentPeakBytes;
+        qInfo("peak %.1f MiB, before opening %.1f MiB, budget %.1f MiB", double(peak) / 1048576,
+            double(before) / 1048576, double(plan->floorBytes) / 1048576);
+        QVERIFY(peak <= plan->floorBytes + plan->floorBytes / 100);
+        QVERIFY(peak > before); // it does count
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPeakMemory)
+#include "tst_peak_memory.moc"
