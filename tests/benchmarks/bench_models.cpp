@@ -32,34 +32,34 @@ constexpr WideModel kK3Quick = {
 std::string fileName(const std::string& name, const WideModel& model)
 {
     const std::string experts = model.expertCount == 0 ? "" : "x" + std::to_string(model.expertCount);
-    return name + "-" + std::to_string(model.layerCount) + experts + ".waste";
+    const std::string format = model.expertFormat == ExpertFormat::Vq3r ? "" : "-vq4p";
+    return name + "-" + std::to_string(model.layerCount) + experts + format + ".waste";
 }
 
 } // namespace
 
-BenchModels::BenchModels(std::filesystem::path folder, Size size, const Table& table)
-    : m_folder(std::move(folder))
-    , m_size(size)
+BenchModels::BenchModels(Options options, const Table& table)
+    : m_options(std::move(options))
     , m_table(table)
 {
 }
 
 std::optional<std::filesystem::path> BenchModels::kimiLinear()
 {
-    if (m_size == Size::Quick)
+    if (m_options.size == Size::Quick)
         return firstThatFits("kimi-linear", {kLinearQuick});
     return firstThatFits("kimi-linear", {kLinearFull, kLinearQuick});
 }
 
 std::optional<std::filesystem::path> BenchModels::k3()
 {
-    if (m_size == Size::Quick)
+    if (m_options.size == Size::Quick)
         return firstThatFits("k3", {kK3Quick});
     return firstThatFits("k3", {kK3Full, kK3Less, kK3Quick});
 }
 
 std::optional<std::filesystem::path> BenchModels::firstThatFits(
-    const std::string& name, std::vector<test::WideModel> models)
+    const std::string& name, const std::vector<test::WideModel>& models)
 {
     for (const WideModel& model : models)
         if (auto path = obtain(name, model))
@@ -69,9 +69,10 @@ std::optional<std::filesystem::path> BenchModels::firstThatFits(
     return std::nullopt;
 }
 
-std::optional<std::filesystem::path> BenchModels::obtain(const std::string& name, const test::WideModel& model)
+std::optional<std::filesystem::path> BenchModels::obtain(const std::string& name, test::WideModel model)
 {
-    const std::filesystem::path path = m_folder / fileName(name, model);
+    model.expertFormat = m_options.expertFormat;
+    const std::filesystem::path path = m_options.folder / fileName(name, model);
     if (Container::open(path))
         return path;
     const auto bytes = test::wideContainerBytes(model);
@@ -80,9 +81,9 @@ std::optional<std::filesystem::path> BenchModels::obtain(const std::string& name
         return std::nullopt;
     }
     std::error_code error;
-    std::filesystem::create_directories(m_folder, error);
+    std::filesystem::create_directories(m_options.folder, error);
     const std::string gigabytes = std::to_string((*bytes + 999'999'999) / 1'000'000'000) + " GB";
-    if (const auto freeBytes = freeSpaceBytes(m_folder); !freeBytes || *freeBytes < *bytes + kFreeBytesKept) {
+    if (const auto freeBytes = freeSpaceBytes(m_options.folder); !freeBytes || *freeBytes < *bytes + kFreeBytesKept) {
         m_table.note(textFromPath(path) + " needs " + gigabytes + ", and there is not so much room");
         return std::nullopt;
     }

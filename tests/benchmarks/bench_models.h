@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace waste::benchmark {
 
@@ -15,7 +17,12 @@ class BenchModels {
 public:
     enum class Size : std::uint8_t { Full, Quick };
 
-    BenchModels(std::filesystem::path folder, Size size, const Table& table);
+    struct Options {
+        std::filesystem::path folder;
+        Size size = Size::Full;
+        ExpertFormat expertFormat = ExpertFormat::Vq3r;
+    };
+    BenchModels(Options options, const Table& table);
 
     // Kimi-Linear (a) and K3 (b). Empty, after a note, where the disk has no room even for a small one.
     std::optional<std::filesystem::path> kimiLinear();
@@ -23,11 +30,11 @@ public:
 
 private:
     // The first of the models, largest first, that is there or fits.
-    std::optional<std::filesystem::path> firstThatFits(const std::string& name, std::vector<test::WideModel> models);
-    std::optional<std::filesystem::path> obtain(const std::string& name, const test::WideModel& model);
+    std::optional<std::filesystem::path> firstThatFits(
+        const std::string& name, const std::vector<test::WideModel>& models);
+    std::optional<std::filesystem::path> obtain(const std::string& name, test::WideModel model);
 
-    const std::filesystem::path m_folder;
-    const Size m_size;
+    const Options m_options;
     const Table& m_table;
 };
 

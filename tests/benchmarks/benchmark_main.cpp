@@ -12,17 +12,17 @@ using namespace waste::benchmark;
 
 struct Options {
     Table::Form form = Table::Form::Text;
-    BenchModels::Size size = BenchModels::Size::Full;
-    std::string folder = "build/bench";
+    BenchModels::Options models{.folder = "build/bench"};
     std::string only; // a section; empty: all
 };
 
 int usage()
 {
-    std::fputs("usage: waste_benchmark [--json] [--quick] [--folder DIR] [--only SECTION]\n"
+    std::fputs("usage: waste_benchmark [--json] [--quick] [--folder DIR] [--vq4p] [--only SECTION]\n"
                "  --json          one object a line\n"
                "  --quick         small containers, a minute\n"
                "  --folder DIR    where the containers of random weights are made and kept (default build/bench)\n"
+               "  --vq4p          experts of 4 x 64 codebook entries instead of 3 x 256\n"
                "  --only SECTION  kernels, routes, opening, decode or context\n",
         stderr);
     return 2;
@@ -36,9 +36,11 @@ bool readOptions(int argc, char** argv, Options& options)
         if (option == "--json")
             options.form = Table::Form::Json;
         else if (option == "--quick")
-            options.size = BenchModels::Size::Quick;
+            options.models.size = BenchModels::Size::Quick;
+        else if (option == "--vq4p")
+            options.models.expertFormat = waste::ExpertFormat::Vq4p;
         else if (option == "--folder" && hasValue)
-            options.folder = argv[++i];
+            options.models.folder = argv[++i];
         else if (option == "--only" && hasValue)
             options.only = argv[++i];
         else
@@ -57,7 +59,7 @@ int main(int argc, char** argv)
     const auto wanted = [&options](
                             std::string_view section) { return options.only.empty() || options.only == section; };
     Table table(options.form);
-    BenchModels models(options.folder, options.size, table);
+    BenchModels models(options.models, table);
     const MemoryBandwidth memory = measureMemory(table);
     if (wanted("kernels")) {
         measureTrunk(table, memory);
