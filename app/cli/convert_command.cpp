@@ -121,10 +121,8 @@ private:
             {"expert_error", meanError(report.errors)}, {"trunk_error", report.trunkError},
             {"warnings", report.warnings}, {"seconds", report.seconds}});
     }
-    void text(const ConvertReport& report)
+    void text(const ConvertReport& report) // its warnings have been told when they came up
     {
-        for (const std::string& warning : report.warnings)
-            m_output.warning(warning);
         m_output.note(print("done in %.1f s: %s; errors: experts %.1f %%, trunk %.1f %%", report.seconds,
             host::formatSize(report.containerBytes).c_str(), 100 * meanError(report.errors), 100 * report.trunkError));
     }

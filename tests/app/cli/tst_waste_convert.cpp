@@ -129,6 +129,7 @@ private Q_SLOTS:
         const auto outcome = runWaste({"convert", "--src", kSource, "--out", target(), "--expert-format", "vq2r"});
         COMPARE_EXIT(outcome, 0);
         QVERIFY(outcome.errors.contains("warning: vq2r"));
+        QCOMPARE(outcome.errors.count("lose a third of every weight"), 1); // each warning once
     }
 
 private:
