@@ -44,14 +44,7 @@ QtObject {
     readonly property color warnMark: ["#B5750F", "#D9A23C", "#FFD24A"][scheme] // bars and marks
     readonly property color danger: ["#AC231B", "#FF9086", "#FFA79E"][scheme] // errors, paging, delete
     readonly property color dangerSoft: ["#FBE9E6", "#3B1F1C", "#3A0A06"][scheme]
-    readonly property color dangerInk: ["#FFFFFF", "#2B0704", "#000000"][scheme]
     readonly property color focus: ["#2455C3", "#8FB7FF", "#FFE600"][scheme] // focus ring only
-    readonly property color d1: ["#004C3B", "#54D7BF", "#8CFDF5"][scheme] // trunk
-    readonly property color d2: ["#02827E", "#4C9793", "#23957A"][scheme] // experts and their cache
-    readonly property color d3: ["#652B5A", "#C36AC0", "#C37CB8"][scheme] // context and attention
-    readonly property color d4: ["#402B74", "#D0B3E6", "#9077D3"][scheme] // vision
-    readonly property color d5: ["#225C96", "#7DB1FC", "#9EC2FA"][scheme] // disk
-    readonly property color d6: ["#6A635A", "#726C62", "#C4BFB4"][scheme] // everything else
     readonly property color synKey: ["#8A3FA0", "#D19BE3", "#E9BBFF"][scheme]
     readonly property color synStr: ["#2F6B1E", "#9CCB86", "#B9F29E"][scheme]
     readonly property color synNum: ["#9A4A00", "#E5A46B", "#FFC187"][scheme]
@@ -67,7 +60,7 @@ QtObject {
 
     // Shapes.
     readonly property real radiusCell: u(2)
-    readonly property real radiusChip: u(5)
+    readonly property real radiusSmall: u(5)
     readonly property real radius: u(7)
     readonly property real radiusCard: u(10)
     readonly property real radiusLarge: u(14)
@@ -77,14 +70,12 @@ QtObject {
     // Heights of controls.
     readonly property real controlSmall: u(26)
     readonly property real control: u(32)
-    readonly property real controlLarge: u(38)
     readonly property real icon: u(18)
     readonly property real iconSmall: u(15)
 
     // Motion. Zero when the person asks for less of it.
     readonly property bool reducedMotion: App.settings.reducedMotion
     readonly property int durationFast: reducedMotion ? 0 : 80
-    readonly property int duration: reducedMotion ? 0 : 140
     readonly property int durationPanel: reducedMotion ? 0 : 200
 
     // Type. Prose in Inter; whatever is measured and ticks in JetBrains Mono, whose digits share one width.
@@ -99,14 +90,11 @@ QtObject {
     readonly property font labelStrong: face(12.5, Font.DemiBold)
     readonly property font labelItalic: Qt.font({ family: root.family, pixelSize: root.u(12.5), italic: true })
     readonly property font body: face(13.5, Font.Normal)
-    readonly property font bodyStrong: face(13.5, Font.DemiBold)
     readonly property font reading: face(15, Font.Normal)
     readonly property font title: face(15, Font.DemiBold)
     readonly property font heading: face(19, Font.DemiBold)
     readonly property font display: face(24, Font.DemiBold)
     readonly property font figure: mono(12.5, Font.Normal)
-    readonly property font figureStrong: mono(12.5, Font.Bold)
-    readonly property font figureLarge: mono(26, Font.Medium)
     readonly property font code: mono(13, Font.Normal)
     readonly property font codeSmall: mono(11.5, Font.Normal)
     readonly property real readingLine: u(24) // line height of reading text
@@ -118,6 +106,5 @@ QtObject {
     readonly property real rail: u(84)
     readonly property real sideList: u(268)
     readonly property real measure: u(760) // of the transcript
-    readonly property real strip: u(40)
     readonly property real header: u(52)
 }

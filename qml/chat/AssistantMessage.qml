@@ -60,8 +60,7 @@ MessageRow {
         ErrorCard {
             width: parent.width
             visible: root.errorTitle.length > 0
-            tone: root.messageState === MessageListModel.Interrupted ? Chip.Warning : Chip.Bad
-            iconName: root.messageState === MessageListModel.Interrupted ? "pause" : "error"
+            warning: root.messageState === MessageListModel.Interrupted
             title: root.errorTitle
             text: root.errorText
             UiButton {

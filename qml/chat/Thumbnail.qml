@@ -9,7 +9,7 @@ Rectangle {
     required property string source
     property bool leftAligned: false // else in the middle of its frame
 
-    radius: Theme.radiusChip
+    radius: Theme.radiusSmall
     color: picture.status === Image.Ready ? "transparent" : Theme.hover
     clip: true
 

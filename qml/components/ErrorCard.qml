@@ -7,12 +7,11 @@ import Waste.Ui
 Rectangle {
     id: root
 
-    property int tone: Chip.Bad
-    property string iconName: "error"
-    property string title: ""
-    property string text: ""
+    required property bool warning // amber
+    required property string title
+    required property string text
     default property alias actions: row.data
-    readonly property color ink: [Theme.text2, Theme.accentText, Theme.warn, Theme.danger][tone]
+    readonly property color ink: root.warning ? Theme.warn : Theme.danger
 
     implicitHeight: words.implicitHeight + Theme.u(28)
     radius: Theme.radiusCard
@@ -31,12 +30,12 @@ Rectangle {
         width: Theme.u(32)
         height: width
         radius: Theme.radius
-        color: [Theme.sunken, Theme.accentSoft, Theme.warnSoft, Theme.dangerSoft][root.tone]
+        color: root.warning ? Theme.warnSoft : Theme.dangerSoft
         border.width: Theme.highContrast ? 1 : 0
         border.color: root.ink
         Icon {
             anchors.centerIn: parent
-            name: root.iconName
+            name: root.warning ? "pause" : "error"
             size: Theme.u(18)
             color: root.ink
         }

@@ -19,7 +19,7 @@ T.MenuItem {
         ink: root.enabled ? Theme.text : Theme.text3
     }
     background: Rectangle {
-        radius: Theme.radiusChip
+        radius: Theme.radiusSmall
         color: root.highlighted ? Theme.hover : "transparent"
     }
 }

@@ -26,7 +26,7 @@ T.ToolTip {
         maximumLineCount: 2
     }
     background: Rectangle {
-        radius: Theme.radiusChip
+        radius: Theme.radiusSmall
         color: Theme.text
     }
 }
