@@ -20,16 +20,6 @@ constexpr int kSaveDraftDelayMs = 1000;
 constexpr int kBuiltInModelTokensMax = 1500; // the longest conversations that it was trained on
 constexpr std::uint64_t kProgramBytes = std::uint64_t{256} << 20; // this window with a long conversation, Qt included
 
-host::Message newMessage(host::Role role, const std::string& parent)
-{
-    host::Message message;
-    message.id = host::newMessageId();
-    message.parent = parent;
-    message.role = role;
-    message.timeUtc = host::utcText(std::chrono::system_clock::now());
-    return message;
-}
-
 } // namespace
 
 ChatController::ChatController(const Services& services, QObject* parent)
@@ -142,15 +132,19 @@ void ChatController::saveDraftNow()
     const host::Draft draft{m_draft.toStdString(), m_pictures.blocks()};
     if (isEmpty())
         m_unsentId = draft.isEmpty() ? std::string() : m_conversationId;
-    m_services.keeper.saveDraft(m_conversationId, draft, onGuiThread<void>(this, [this](Status saved) {
-        showSaveError(saved ? QString() : QString::fromStdString(saved.error().message));
-    }));
+    m_services.keeper.saveDraft(m_conversationId, draft, showsWhetherSaved());
 }
 
 void ChatController::showSaveError(const QString& error)
 {
     if (std::exchange(m_saveError, error) != error)
         Q_EMIT saveErrorChanged();
+}
+
+host::ConversationKeeper::Done<void> ChatController::showsWhetherSaved()
+{
+    return onGuiThread<void>(this,
+        [this](Status saved) { showSaveError(saved ? QString() : QString::fromStdString(saved.error().message)); });
 }
 
 // Asking
@@ -189,7 +183,7 @@ void ChatController::submit(const std::string& parent, const QString& text, cons
         lines.push_back(host::setLine("model", modelName().toStdString()));
         m_unsentId.clear();
     }
-    host::Message question = newMessage(host::Role::User, parent);
+    host::Message question = host::newMessage(host::Role::User, parent);
     question.blocks = pictures;
     question.append(host::Block::Type::Text, text.toStdString());
     lines.push_back(host::messageLine(question));
@@ -208,7 +202,7 @@ void ChatController::tryAgain()
 void ChatController::addAnswer(
     const std::string& parent, std::vector<host::Json> lines, const std::string& newQuestionId)
 {
-    host::Message answer = newMessage(host::Role::Assistant, parent);
+    host::Message answer = host::newMessage(host::Role::Assistant, parent);
     answer.state = host::MessageState::Queued;
     answer.modelName = modelName().toStdString();
     lines.push_back(host::messageLine(answer));
@@ -400,9 +394,7 @@ void ChatController::restore(const QString& conversationId)
 
 void ChatController::keep(const std::string& conversationId, host::Json line)
 {
-    m_services.keeper.append(conversationId, {std::move(line)}, onGuiThread<void>(this, [this](Status saved) {
-        showSaveError(saved ? QString() : QString::fromStdString(saved.error().message));
-    }));
+    m_services.keeper.append(conversationId, {std::move(line)}, showsWhetherSaved());
     if (conversationId != m_conversationId && !m_answers.isAnyIn(conversationId))
         m_services.keeper.release(conversationId);
 }

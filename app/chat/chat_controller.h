@@ -135,6 +135,7 @@ private:
     void show(host::Conversation conversation, const std::string& id, const host::Draft& draft,
         const QString& readOnlyReason);
     void keep(const std::string& conversationId, host::Json line); // writes what nothing waits for
+    host::ConversationKeeper::Done<void> showsWhetherSaved();
     [[nodiscard]] const host::Message* lastMessage() const; // of the branch on screen
     [[nodiscard]] bool isDue() const; // an answer of the conversation on screen
     [[nodiscard]] bool mayWrite() const; // to the conversation on screen, now

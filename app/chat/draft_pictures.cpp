@@ -186,11 +186,6 @@ void DraftPictures::setHalf(int row, bool half)
     Q_EMIT changed();
 }
 
-void DraftPictures::clearError()
-{
-    setError({});
-}
-
 void DraftPictures::show(const std::string& conversationId, const std::vector<host::Block>& pictures)
 {
     beginResetModel();

@@ -48,7 +48,6 @@ public:
     Q_INVOKABLE bool addFromClipboard(); // false: no picture there
     Q_INVOKABLE void remove(int row);
     Q_INVOKABLE void setHalf(int row, bool half);
-    Q_INVOKABLE void clearError();
 
     // The conversation on screen, and what its draft holds.
     void show(const std::string& conversationId, const std::vector<host::Block>& pictures);

@@ -23,15 +23,6 @@ Status appendAndWait(host::ConversationKeeper& keeper, const std::string& id, st
     return done.get_future().get();
 }
 
-host::Message newMessage(host::Role role, std::string parent)
-{
-    host::Message message;
-    message.id = host::newMessageId();
-    message.parent = std::move(parent);
-    message.role = role;
-    return message;
-}
-
 } // namespace
 
 KeptConversation::KeptConversation(std::string modelName, Output& output)
@@ -128,7 +119,7 @@ std::string KeptConversation::begin(std::string_view question, const std::string
         if (!m_conversation.system.empty())
             lines.push_back(host::setLine("system", m_conversation.system));
     }
-    host::Message message = newMessage(host::Role::User, parent);
+    host::Message message = host::newMessage(host::Role::User, parent);
     message.append(host::Block::Type::Text, question);
     lines.push_back(host::messageLine(message));
     return beginAnswer(message.id, std::move(lines));
@@ -136,7 +127,7 @@ std::string KeptConversation::begin(std::string_view question, const std::string
 
 std::string KeptConversation::beginAnswer(const std::string& questionId, std::vector<host::Json> lines)
 {
-    host::Message answer = newMessage(host::Role::Assistant, questionId);
+    host::Message answer = host::newMessage(host::Role::Assistant, questionId);
     answer.state = host::MessageState::Queued;
     answer.modelName = m_modelName;
     lines.push_back(host::messageLine(answer));
@@ -193,13 +184,10 @@ void KeptConversation::recordReply(
     ended.timings.answerMs = static_cast<std::uint64_t>(summary.report.decodeMs);
     if (summary.report.sampling.temperature > 0)
         ended.timings.seed = std::to_string(summary.report.sampling.seed);
-    if (error) {
-        ended.error = *error;
-        ended.reason =
-            error->code == ErrorCode::Cancelled ? host::ReplyEnded::Reason::Stopped : host::ReplyEnded::Reason::Failed;
-    } else if (summary.finishReason == "length") {
+    if (error)
+        ended.endWith(*error);
+    else if (summary.finishReason == "length")
         ended.reason = host::ReplyEnded::Reason::Limit;
-    }
     record(ended);
 }
 

@@ -27,7 +27,6 @@ public:
     void setJson(bool json) { m_json = json; }
     void setVolume(Volume volume) { m_volume = volume; }
     [[nodiscard]] bool isJson() const { return m_json; }
-    [[nodiscard]] bool isDetailed() const { return m_volume == Volume::Detailed; }
 
     void text(std::string_view text); // not in JSON mode
     void json(const nlohmann::ordered_json& value); // one line; only in JSON mode

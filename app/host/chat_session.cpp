@@ -80,11 +80,8 @@ ReplyEnded ChatSession::answer(const AnswerRequest& request, const CancelFlag& c
             done = generate(request, *wanted, cancel, callbacks, ended);
         }
     }
-    if (!done) {
-        const bool stopped = done.error().code == ErrorCode::Cancelled;
-        ended.reason = stopped ? ReplyEnded::Reason::Stopped : ReplyEnded::Reason::Failed;
-        ended.error = std::move(done.error());
-    }
+    if (!done)
+        ended.endWith(std::move(done.error()));
     return ended;
 }
 

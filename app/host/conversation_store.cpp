@@ -296,9 +296,14 @@ std::string newConversationId()
     return id + "-" + randomHex(6);
 }
 
-std::string newMessageId()
+Message newMessage(Role role, std::string parent)
 {
-    return randomHex(16);
+    Message message;
+    message.id = randomHex(16);
+    message.parent = std::move(parent);
+    message.role = role;
+    message.timeUtc = utcText(std::chrono::system_clock::now());
+    return message;
 }
 
 } // namespace waste::host

@@ -71,7 +71,7 @@ private:
 
 // "20261129T150000Z-7f3a9c": the time and six random hex digits.
 std::string newConversationId();
-// 16 random hex digits.
-std::string newMessageId();
+// Without blocks, of this moment, with an id of its own.
+Message newMessage(Role role, std::string parent);
 
 } // namespace waste::host

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -103,6 +104,12 @@ struct ReplyEnded {
     std::uint64_t expertHits = 0;
     std::uint64_t expertMisses = 0;
     AnswerTimings timings; // of the whole answer
+
+    void endWith(Error why) // Stopped if it was cancelled, else Failed
+    {
+        reason = why.code == ErrorCode::Cancelled ? Reason::Stopped : Reason::Failed;
+        error = std::move(why);
+    }
 };
 
 struct AnswerStarted { // its turn has come

@@ -53,7 +53,6 @@ public:
     ~Worker();
 
     void openModel(OpenModelRequest request);
-    void closeModel();
     void answer(AnswerRequest request);
     void stop(const std::string& answerId);
     void stopOpening();
@@ -104,14 +103,6 @@ EngineHost::Worker::~Worker()
 void EngineHost::Worker::openModel(OpenModelRequest request)
 {
     m_thread.post([this, request = std::move(request)] { openNow(request); });
-}
-
-void EngineHost::Worker::closeModel()
-{
-    m_thread.post([this] {
-        closeNow();
-        update([](EngineStatus& status) { status = {}; });
-    });
 }
 
 void EngineHost::Worker::answer(AnswerRequest request)
@@ -295,12 +286,11 @@ void EngineHost::Worker::answerNow(const AnswerRequest& request, Clock::time_poi
 
 ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
 {
+    ReplyEnded ended;
+    ended.answerId = request.id;
+    ended.timings = request.timings;
     if (!m_session) {
-        ReplyEnded ended;
-        ended.answerId = request.id;
-        ended.reason = ReplyEnded::Reason::Failed;
-        ended.timings = request.timings;
-        ended.error = Error{ErrorCode::NotFound, "no_model", "no model is open; open one and try again"};
+        ended.endWith(Error{ErrorCode::NotFound, "no_model", "no model is open; open one and try again"});
         return ended;
     }
     update([&](EngineStatus& status) {
@@ -315,13 +305,8 @@ ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
         status.since = Clock::now();
         status.error = {};
     });
-    ReplyEnded ended;
     if (Status opened = request.pictures.empty() ? Status() : openForPictures(); !opened) {
-        ended.answerId = request.id;
-        ended.timings = request.timings;
-        ended.reason =
-            opened.error().code == ErrorCode::Cancelled ? ReplyEnded::Reason::Stopped : ReplyEnded::Reason::Failed;
-        ended.error = std::move(opened.error());
+        ended.endWith(std::move(opened.error()));
         return ended;
     }
     ended = m_session->answer(request, m_cancel, callbacksFor(request));
@@ -394,11 +379,6 @@ EngineHost::~EngineHost() = default;
 void EngineHost::openModel(OpenModelRequest request)
 {
     m_worker->openModel(std::move(request));
-}
-
-void EngineHost::closeModel()
-{
-    m_worker->closeModel();
 }
 
 void EngineHost::answer(AnswerRequest request)

@@ -21,7 +21,6 @@ public:
     EngineHost& operator=(const EngineHost&) = delete;
 
     void openModel(OpenModelRequest request); // closes the one before it
-    void closeModel();
     void answer(AnswerRequest request);
     // Ends that answer after the layer at work, or takes it out of the queue. Its text and the state stay.
     void stop(const std::string& answerId);

@@ -339,8 +339,6 @@ private Q_SLOTS:
         open(host);
         host.answer(request("b", kStory));
         QCOMPARE(waitFor(recorder, "b").reason, Reason::Done);
-        host.closeModel();
-        QTRY_COMPARE(host.status().phase, Phase::NoModel);
     }
 
     void theEndDoesNotWaitForTheAnswer()
