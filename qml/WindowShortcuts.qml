@@ -10,10 +10,6 @@ Item {
     required property ChatPage chatPage
     signal pageChosen(page: int)
 
-    function zoomBy(step: real): void {
-        App.settings.zoom = Math.max(0.8, Math.min(2, Math.round((App.settings.zoom + step) * 10) / 10));
-    }
-
     Shortcut {
         sequence: "Ctrl+N"
         onActivated: {
@@ -59,11 +55,11 @@ Item {
     }
     Shortcut {
         sequences: ["Ctrl++", "Ctrl+="]
-        onActivated: root.zoomBy(0.1)
+        onActivated: App.settings.zoomBy(1)
     }
     Shortcut {
         sequence: "Ctrl+-"
-        onActivated: root.zoomBy(-0.1)
+        onActivated: App.settings.zoomBy(-1)
     }
     Shortcut {
         sequence: "Ctrl+0"

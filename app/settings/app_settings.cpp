@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -117,6 +118,11 @@ void AppSettings::setSystemIsDark(bool dark)
 void AppSettings::setZoom(double zoom)
 {
     change(m_zoom, std::clamp(zoom, kZoomMin, kZoomMax), "zoom", &AppSettings::zoomChanged);
+}
+
+void AppSettings::zoomBy(int tenths)
+{
+    setZoom(std::round(10 * m_zoom + tenths) / 10);
 }
 
 void AppSettings::setReducedMotion(bool reduced)

@@ -48,6 +48,7 @@ public:
     void setSystemIsDark(bool dark);
     [[nodiscard]] double zoom() const { return m_zoom; }
     void setZoom(double zoom);
+    Q_INVOKABLE void zoomBy(int tenths); // to the next whole tenth
     [[nodiscard]] bool reducedMotion() const { return m_reducedMotion; }
     void setReducedMotion(bool reduced);
     [[nodiscard]] bool enterSends() const { return m_enterSends; }

@@ -56,7 +56,7 @@ Flickable {
                             text: qsTr("−")
                             Accessible.name: qsTr("Smaller")
                             enabled: App.settings.zoom > 0.8
-                            onClicked: App.settings.zoom = Math.max(0.8, App.settings.zoom - 0.1)
+                            onClicked: App.settings.zoomBy(-1)
                         }
                         UiText {
                             width: Theme.u(52)
@@ -70,7 +70,7 @@ Flickable {
                             text: qsTr("+")
                             Accessible.name: qsTr("Larger")
                             enabled: App.settings.zoom < 2
-                            onClicked: App.settings.zoom = Math.min(2, App.settings.zoom + 0.1)
+                            onClicked: App.settings.zoomBy(1)
                         }
                     }
                 }
