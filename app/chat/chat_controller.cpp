@@ -310,6 +310,10 @@ void ChatController::open(const QString& conversationId)
             return showSaveError(QString::fromStdString(conversation.error().message));
         if (id == m_conversationId)
             return;
+        if (conversation->conversation.messages.empty() && !conversation->readOnlyReason.empty()) {
+            m_unsentId.clear(); // another window's new chat: this one gets its own
+            return newChat();
+        }
         leave();
         // What is being answered is newer here than on disk.
         if (auto running = m_answers.takeFromBackground(id))

@@ -54,6 +54,16 @@ Item {
             App.chat.draft = "1\n2\n3";
             compare(field.implicitHeight - one, 2 * Theme.readingLine);
         }
+        function test_aLongErrorIsShownToItsEnd(): void {
+            const without = composer.implicitHeight;
+            App.chat.pictures.addFiles(["file:///" + "a-long-name-of-a-folder/".repeat(20) + "none.png"]);
+            const note = findChild(composer, "composerNote");
+            tryVerify(() => note.text.length > 480);
+            verify(!note.truncated);
+            tryVerify(() => composer.implicitHeight >= without + note.contentHeight);
+            App.chat.pictures.addFiles([]);
+            tryCompare(composer, "implicitHeight", without);
+        }
         function test_theFirstCharacterMovesNothing(): void {
             const empty = composer.implicitHeight;
             keyClick("a");
