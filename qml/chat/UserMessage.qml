@@ -21,7 +21,7 @@ MessageRow {
             App.chat.edit(root.messageId, field.text);
     }
 
-    Accessible.name: qsTr("You, %1: %2").arg(Qt.formatTime(root.time, Theme.clock)).arg(root.plainText)
+    Accessible.name: qsTr("You, %1: %2").arg(Qt.formatTime(root.time, Theme.clock)).arg(root.plainText.slice(0, 1000)) // is spoken
 
     Rectangle {
         width: root.width
@@ -94,12 +94,10 @@ MessageRow {
                     delegate: SentPicture {}
                 }
             }
-            ReadingText {
+            QuestionText {
                 width: parent.width
                 visible: !root.editing && root.plainText.length > 0
-                plain: true
-                content: root.plainText
-                name: qsTr("Your question")
+                plainText: root.plainText
             }
             T.TextArea {
                 id: field
