@@ -48,15 +48,16 @@ FocusScope {
     }
     UiText {
         id: note
+        readonly property string error: App.chat.readOnlyReason || App.chat.saveError || App.chat.pictures.error
         anchors { left: parent.left; right: parent.right; top: field.bottom }
         anchors { leftMargin: Theme.u(16); rightMargin: Theme.u(16) }
         objectName: "composerNote"
         visible: text.length > 0
-        text: App.chat.readOnlyReason || App.chat.saveError || App.chat.pictures.error
+        text: note.error || (App.chat.longForModel ? qsTr("This conversation is longer than the built-in model can follow; in a new one it answers better.") : "")
         wrapMode: Text.Wrap // a path may be longer than the line, and the cause stands behind it
         elide: Text.ElideNone
         font: Theme.label
-        color: Theme.danger
+        color: note.error.length > 0 ? Theme.danger : Theme.warn
         Accessible.role: Accessible.AlertMessage
         Accessible.name: text
     }

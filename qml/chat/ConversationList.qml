@@ -56,8 +56,8 @@ FocusScope {
     }
     ConversationView {
         id: view
-        anchors { left: parent.left; right: parent.right; top: search.bottom; bottom: parent.bottom }
-        anchors { topMargin: Theme.gapSmall; bottomMargin: Theme.gapSmall }
+        anchors { left: parent.left; right: parent.right; top: search.bottom; bottom: notes.top }
+        anchors.topMargin: Theme.gapSmall
         clip: true
         model: App.conversations
         activeFocusOnTab: true
@@ -67,9 +67,18 @@ FocusScope {
         section.delegate: ConversationGroup {}
         delegate: ConversationRow {}
         onConversationOpened: root.conversationOpened()
+        onConversationRemoved: (id, title) => {
+            notes.removedId = id;
+            notes.removedTitle = title;
+        }
         T.ScrollBar.vertical: UiScrollBar {}
         Accessible.role: Accessible.List
         Accessible.name: qsTr("Conversations")
+    }
+    ConversationNotes {
+        id: notes
+        anchors { left: parent.left; right: parent.right; bottom: parent.bottom }
+        anchors { leftMargin: Theme.gapLarge; rightMargin: Theme.gapLarge; bottomMargin: Theme.gapSmall }
     }
     Column {
         anchors.centerIn: view

@@ -28,6 +28,10 @@ T.ItemDelegate {
         App.chat.open(root.conversationId);
         root.view.conversationOpened();
     }
+    function remove(): void {
+        root.view.conversationRemoved(root.conversationId, root.title); // before this row is gone
+        App.chat.remove(root.conversationId);
+    }
     function rename(title: string): void {
         root.renaming = false;
         if (title.trim().length > 0 && title !== root.title)
@@ -44,7 +48,7 @@ T.ItemDelegate {
         if (event.key === Qt.Key_F2)
             root.renaming = true;
         else if (event.key === Qt.Key_Delete)
-            App.chat.remove(root.conversationId);
+            root.remove();
         else
             return;
         event.accepted = true;
@@ -82,7 +86,7 @@ T.ItemDelegate {
         UiMenuItem {
             text: qsTr("Delete")
             iconName: "trash"
-            onTriggered: App.chat.remove(root.conversationId)
+            onTriggered: root.remove()
         }
     }
 }

@@ -31,6 +31,15 @@ Flickable {
                 Accessible.role: Accessible.Heading
                 Accessible.name: text
             }
+            UiText {
+                width: parent.width
+                visible: text.length > 0
+                text: App.settings.fileError
+                wrapMode: Text.Wrap
+                color: Theme.danger
+                Accessible.role: Accessible.AlertMessage
+                Accessible.name: text
+            }
             SettingsSection {
                 width: parent.width
                 title: qsTr("Appearance")

@@ -89,6 +89,22 @@ private Q_SLOTS:
         QCOMPARE(driver.app().settings()->zoom(), 1.0);
     }
 
+    void aDeletedConversationIsTakenBack()
+    {
+        WindowDriver driver;
+        QVERIFY(driver.waitUntilReady());
+        QVERIFY(driver.ask("What is the capital of Japan?"));
+        driver.key(Qt::Key_K, Qt::ControlModifier);
+        driver.key(Qt::Key_Down); // into the list
+        driver.key(Qt::Key_Delete);
+        QCOMPARE(driver.app().conversations()->rowCount(), 0);
+        QTRY_VERIFY(driver.item("undoRemoval") != nullptr);
+        QTest::qWait(50);
+        driver.click(*driver.item("undoRemoval"));
+        QTRY_COMPARE(driver.app().conversations()->rowCount(), 1);
+        QVERIFY(driver.item("undoRemoval") == nullptr);
+    }
+
     void f6GoesThroughThePanesAndComesBack()
     {
         WindowDriver driver;
