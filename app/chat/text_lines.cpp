@@ -50,18 +50,23 @@ void TextLines::apply()
         document.setIndentWidth(m_indent);
     if (m_height <= 0)
         return;
+    const auto lacksHeight = [this, &document] {
+        QTextBlock block = document.begin();
+        while (block.isValid() && block.blockFormat().lineHeight() == m_height)
+            block = block.next();
+        return block.isValid();
+    };
+    if (!lacksHeight())
+        return;
     QTextBlockFormat format;
     format.setLineHeight(m_height, QTextBlockFormat::MinimumHeight);
     const bool hasHistory = document.isUndoRedoEnabled();
-    for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
-        if (block.blockFormat().lineHeight() == m_height)
-            continue;
-        if (document.isUndoRedoEnabled())
-            document.setUndoRedoEnabled(false);
-        QTextCursor(block).mergeBlockFormat(format);
-    }
-    if (hasHistory && !document.isUndoRedoEnabled())
-        document.setUndoRedoEnabled(true);
+    document.setUndoRedoEnabled(false);
+    // All of it at once: each change calls this function again.
+    QTextCursor everything(&document);
+    everything.select(QTextCursor::Document);
+    everything.mergeBlockFormat(format);
+    document.setUndoRedoEnabled(hasHistory);
 }
 
 } // namespace waste::app
