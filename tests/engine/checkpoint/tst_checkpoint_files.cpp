@@ -70,7 +70,7 @@ std::vector<float> readAll(const CheckpointFiles& files, const std::string& name
 class CheckpointFilesTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void everyTensorOfTheBuiltInModelIsThere()
     {
         const auto files = CheckpointFiles::open(kK3Mini);

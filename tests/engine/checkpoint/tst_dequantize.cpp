@@ -26,7 +26,7 @@ std::vector<float> decoded(const std::vector<std::uint8_t>& packed, const std::v
 class DequantizeTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void everyTypeIsFoundByItsName()
     {
         for (int i = 0; i <= static_cast<int>(TensorType::F8E5M2); ++i) {

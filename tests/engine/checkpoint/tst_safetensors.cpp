@@ -30,7 +30,7 @@ std::string tensor(
 class SafetensorsTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void tensorsComeSortedWithPlacesInTheFile()
     {
         const std::string json = "{" + tensor("b", "[2,6]", 16, 64) + ",\"__metadata__\":{\"format\":\"pt\"},"

@@ -9,7 +9,7 @@ using namespace waste;
 class TensorNamesTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void everyExpertNameIsReadBack()
     {
         for (const char* prefix : {"", "language_model."}) {

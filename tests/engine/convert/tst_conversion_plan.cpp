@@ -99,7 +99,7 @@ void setConfig(const fs::path& checkpoint, const std::string& key, const nlohman
 class ConversionPlanTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void theBuiltInModelHasTheStatedSizes_data()
     {
         QTest::addColumn<int>("format");

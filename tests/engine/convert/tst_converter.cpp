@@ -44,7 +44,7 @@ void replaceTensor(const fs::path& checkpoint, const std::string& name, const te
 class ConverterTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         test::writeTinyCheckpoint(source(), {.expertCount = 3, .expertWidth = 40, .tokenizer = true});

@@ -37,7 +37,7 @@ Result<ConvertReport> convertQuietly(const fs::path& source, const fs::path& tar
 class InterruptedConverterTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void aKilledConversionLosesNothing()
     {
         const QTemporaryDir folder;

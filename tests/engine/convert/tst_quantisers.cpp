@@ -143,7 +143,7 @@ void addFormats()
 class QuantisersTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void randomNumbersAreThoseOfSplitmix64()
     {
         Random random(1234567);

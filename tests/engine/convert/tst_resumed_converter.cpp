@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 class ResumedConverterTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         test::writeTinyCheckpoint(place("source"), {.expertCount = 3, .expertWidth = 40, .tokenizer = true});

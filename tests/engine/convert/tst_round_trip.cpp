@@ -79,7 +79,7 @@ std::vector<float> quantisedByFormula(std::vector<float> values, std::size_t col
 class RoundTripTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         const fs::path folder = m_folder.path().toStdString();

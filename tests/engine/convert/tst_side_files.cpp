@@ -80,7 +80,7 @@ public:
 class SideFilesTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void theBuiltInModelBringsAllOfThem()
     {
         Workbench bench(WASTE_K3_MINI_CHECKPOINT);

@@ -10,7 +10,7 @@ using namespace waste;
 class TrunkRuleTest : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void everyKindOfTensorHasItsForm_data()
     {
         QTest::addColumn<QString>("name");

@@ -13,7 +13,7 @@ using namespace waste;
 class TestChecksum : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         std::mt19937 random(1);

@@ -64,7 +64,7 @@ using namespace waste::test;
 class TestAllocations : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void allocatesNothingWhileItWrites_data()
     {
         QTest::addColumn<QString>("model");

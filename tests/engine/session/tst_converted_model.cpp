@@ -26,7 +26,7 @@ TokenId likeliest(std::span<const float> logits)
 class TestConvertedModel : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         for (const char* name : {"k3-mini", "kl-mini"}) {

@@ -13,7 +13,7 @@ using namespace waste::test;
 class TestDamagedModel : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void aFlippedBitOfResidentWeightsIsRefused_data()
     {
         QTest::addColumn<QString>("file");

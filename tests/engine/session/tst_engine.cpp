@@ -29,7 +29,7 @@ Result<MemoryPlan> planOf(const std::string& model, std::uint64_t budgetBytes = 
 class TestEngine : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void refusesABudgetBelowTheFloorAndSaysWhatWouldDo_data()
     {
         QTest::addColumn<QString>("model");

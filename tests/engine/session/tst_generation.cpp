@@ -32,7 +32,7 @@ GenerateOptions sampled(std::uint32_t tokensMax, std::uint64_t seed)
 class TestGeneration : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void writesTheReferencesTexts_data()
     {
         QTest::addColumn<qsizetype>("index");

@@ -53,7 +53,7 @@ struct Outcome {
 class TestInterruption : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void initTestCase()
     {
         m_ids = textPrompts().front().ids; // 28: four chunks

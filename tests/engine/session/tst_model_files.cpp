@@ -8,7 +8,7 @@ using namespace waste::test;
 class TestModelFiles : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void tellsTheFactsOfAPublishedModel()
     {
         const ModelInfo& info = openModel("k3-mini")->info();

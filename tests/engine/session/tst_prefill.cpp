@@ -67,7 +67,7 @@ private:
         QVERIFY(sameBits(session->logits(), std::span(logits).last(vocabulary)));
     }
 
-private slots:
+private Q_SLOTS:
     void givesTheGoldenLogitsOfPublishedWeights_data()
     {
         QTest::addColumn<qsizetype>("index");

@@ -42,7 +42,7 @@ void writeAll(const std::filesystem::path& path, const std::vector<char>& bytes)
 class TestSavedState : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void goesOnAsIfNothingHadHappened_data()
     {
         QTest::addColumn<QString>("model");

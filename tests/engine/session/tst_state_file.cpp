@@ -98,7 +98,7 @@ Result<StateFile> open(const std::filesystem::path& path)
 class TestStateFile : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void init() { QVERIFY(SomeState().write(path()).has_value()); }
 
     void readsBackEverySection()

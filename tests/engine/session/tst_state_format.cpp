@@ -67,7 +67,7 @@ Status checkAll(const Header& header)
 class TestStateFormat : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void putsEveryFieldWhereTheSpecificationSays()
     {
         const auto bytes = encodeHeader(someHeader());
