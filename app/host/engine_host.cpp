@@ -243,7 +243,7 @@ Status EngineHost::Worker::openForPictures()
     if (!opened) {
         closeNow();
         // Without pictures the conversation can still go on.
-        if (Status again = open(request, false); !again)
+        if (const Status again = open(request, false); !again)
             closeNow();
     }
     return opened;

@@ -14,7 +14,7 @@ std::filesystem::path folderFrom(
     const Environment& environment, std::string_view variable, std::string_view homeVariable, const char* fallback)
 {
     // A relative XDG path is to be ignored, says its specification; elsewhere it would be no less wrong.
-    if (const auto named = pathOfText(environment(variable)); named.is_absolute())
+    if (auto named = pathOfText(environment(variable)); named.is_absolute())
         return named;
     const std::string home = environment(homeVariable);
     return home.empty() ? std::filesystem::path() : pathOfText(home) / fallback;
