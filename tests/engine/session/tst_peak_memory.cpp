@@ -31,7 +31,7 @@ private Q_SLOTS:
         const std::vector<TokenId> prompt = samplePrompt("k3-odd");
         for (int i = 0; i < 20; ++i)
             WASTE_VERIFY_OK(session->append(prompt));
-        session->checkpoint();
+        WASTE_VERIFY_OK(session->checkpoint());
         GenerateOptions generate;
         generate.tokensMax = 32;
         WASTE_VERIFY_OK(session->generate(generate, [](const TokenEvent&) { return TokenAction::Continue; }));
