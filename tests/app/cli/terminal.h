@@ -23,8 +23,11 @@ public:
     Terminal(const QStringList& arguments, const QProcessEnvironment& environment)
     {
         m_master = posix_openpt(O_RDWR | O_NOCTTY);
-        if (m_master < 0 || grantpt(m_master) != 0 || unlockpt(m_master) != 0)
+        if (m_master < 0 || grantpt(m_master) != 0 || unlockpt(m_master) != 0) {
+            m_ended = true;
+            qWarning("this system gives no pseudo terminal");
             return;
+        }
         const QByteArray slave = ptsname(m_master);
         QList<QByteArray> words{WASTE_CLI};
         for (const QString& argument : arguments)

@@ -303,14 +303,18 @@ $)");
         QCOMPARE(scalar.run(run).output, expected.output);
     }
 
-    void flagsOfLaterVersionsSayThatTheyDoNothing()
+    void whatTheCacheLearnsAndGuessesChangesNoAnswer()
     {
-        const auto outcome = runWaste(
-            {"run", kModel, "x", "-n", "1", "--learn", "--lock-trunk", "--lookahead", "6", "--usage", "hot.waste"});
-        COMPARE_EXIT(outcome, 0);
-        for (const char* flag : {"--learn", "--lock-trunk", "--lookahead"})
-            QVERIFY2(outcome.errors.contains(flag), flag);
-        QVERIFY(!runWaste({"run", kModel, "x", "-n", "1", "--lookahead", "auto"}).errors.contains("--lookahead"));
+        const QTemporaryDir folder;
+        const QString list = folder.filePath("hot.waste");
+        const QStringList run = {"run", kModel, "Count from one to five.", "-q"};
+        const auto expected = runWaste(run);
+        COMPARE_EXIT(expected, 0);
+        const QStringList learning = {"--learn", "--usage", list, "--lock-trunk", "--lookahead", "6"};
+        QCOMPARE(runWaste(run + learning).output, expected.output);
+        QVERIFY(QFile::exists(list));
+        QCOMPARE(runWaste(run + learning).output, expected.output); // begins with what the first one learned
+        QCOMPARE(runWaste(run + QStringList{"--lookahead", "off"}).output, expected.output);
     }
 
     void aReplyEndsWhereItIsAskedTo()
