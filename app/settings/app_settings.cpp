@@ -56,8 +56,7 @@ void take(const nlohmann::json& json, bool& member)
 
 } // namespace
 
-AppSettings::AppSettings(
-    const std::filesystem::path& configurationFolder, Background background, QObject* parent)
+AppSettings::AppSettings(const std::filesystem::path& configurationFolder, Background background, QObject* parent)
     : QObject(parent)
     , m_background(std::move(background))
 {
