@@ -40,6 +40,7 @@ bool namesMemory(std::string_view controllers)
 struct OwnGroups {
     std::filesystem::path unified; // version 2, relative to its mount; empty: the root
     std::optional<std::filesystem::path> memory; // version 1
+    std::uint32_t version = 0;
 };
 
 // Lines are "hierarchy:controllers:path"; version 2 has "0::path".
@@ -53,10 +54,14 @@ OwnGroups readOwnGroups(const std::filesystem::path& file)
         const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
         if (second == std::string::npos)
             continue;
+        const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+        if (namesMemory(controllers))
+            groups.version = 1;
+        else if (controllers.empty() && groups.version == 0)
+            groups.version = 2;
         const std::filesystem::path path = std::filesystem::path(line.substr(second + 1)).relative_path();
         if (std::find(path.begin(), path.end(), "..") != path.end())
             continue; // a group outside of our name space: only the mount's root is known
-        const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
         if (controllers.empty())
             groups.unified = path;
         else if (namesMemory(controllers))
@@ -93,6 +98,11 @@ std::optional<std::uint64_t> cgroupMemoryLimitBytes(const std::filesystem::path&
     smallest = std::min(smallest,
         smallestLimit(mounts / "memory", groups.memory.value_or(std::filesystem::path()), {"memory.limit_in_bytes"}));
     return smallest < kNoLimit ? std::optional(smallest) : std::nullopt;
+}
+
+std::uint32_t controlGroupVersion(const std::filesystem::path& root)
+{
+    return readOwnGroups(root / "proc/self/cgroup").version;
 }
 
 } // namespace waste

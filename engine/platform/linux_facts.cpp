@@ -141,24 +141,4 @@ MachineFacts::HugePages hugePagesSetting(const fs::path& root)
     return line.find("[never]") != std::string::npos ? HugePages::Never : HugePages::Unknown;
 }
 
-std::uint32_t controlGroupVersion(const fs::path& root)
-{
-    // Lines are "hierarchy:controllers:path"; version 2 has "0::path" and may stand beside version 1.
-    std::ifstream stream(root / "proc/self/cgroup");
-    std::uint32_t version = 0;
-    std::string line;
-    while (std::getline(stream, line)) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos)
-            continue;
-        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-        if (controllers.find(",memory,") != std::string::npos)
-            return 1;
-        if (controllers == ",,")
-            version = 2;
-    }
-    return version;
-}
-
 } // namespace waste

@@ -32,6 +32,5 @@ DriveFacts::Kind kindOfFileSystem(std::string_view fileSystem);
 
 std::uint64_t meminfoBytes(std::string_view key, const std::filesystem::path& root); // "MemAvailable"; 0: not there
 MachineFacts::HugePages hugePagesSetting(const std::filesystem::path& root);
-std::uint32_t controlGroupVersion(const std::filesystem::path& root);
 
 } // namespace waste

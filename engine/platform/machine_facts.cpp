@@ -1,5 +1,6 @@
 #include "waste/machine_facts.h"
 
+#include "platform/cgroup.h"
 #include "platform/direct_file.h"
 #include "platform/linux_facts.h"
 #include "platform/output_file.h"

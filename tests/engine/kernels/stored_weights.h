@@ -1,11 +1,15 @@
 #pragma once
 
 #include "base/half.h"
+#include "kernels/kernels.h"
 #include "kernels/weight_views.h"
+
+#include <QTest>
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <vector>
 
@@ -168,6 +172,25 @@ inline std::vector<StoredMatrix> matricesOf(WeightFormat format)
     made.emplace_back(format, 6, 70, 20);
     made.emplace_back(format, 3, 1100, 4096);
     return made;
+}
+
+// Rows "ISA FORMAT" for every table that this CPU has.
+inline void addTablesAndFormats(std::initializer_list<WeightFormat> formats)
+{
+    const auto nameOf = [](WeightFormat format) {
+        return format == WeightFormat::F32 ? "F32"
+            : format == WeightFormat::Q8G  ? "Q8G"
+            : format == WeightFormat::Q4G  ? "Q4G"
+                                           : "Q3G";
+    };
+    QTest::addColumn<const KernelTable*>("table");
+    QTest::addColumn<int>("format");
+    for (const char* isa : {"scalar", "avx2"}) {
+        if (const Result<const KernelTable*> table = selectKernels(isa)) {
+            for (const WeightFormat format : formats)
+                QTest::addRow("%s %s", isa, nameOf(format)) << *table << static_cast<int>(format);
+        }
+    }
 }
 
 } // namespace waste::test

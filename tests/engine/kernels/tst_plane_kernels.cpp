@@ -44,21 +44,10 @@ class TestPlaneKernels : public QObject {
     Q_OBJECT
 
 private:
-    static void addTablesAndFormats()
-    {
-        QTest::addColumn<const KernelTable*>("table");
-        QTest::addColumn<int>("format");
-        for (const char* isa : {"scalar", "avx2"}) {
-            const Result<const KernelTable*> table = selectKernels(isa);
-            if (!table)
-                continue;
-            QTest::addRow("%s Q8G", isa) << *table << 2;
-            QTest::addRow("%s Q4G", isa) << *table << 3;
-        }
-    }
+    static void addRows() { addTablesAndFormats({WeightFormat::Q8G, WeightFormat::Q4G}); }
 
 private Q_SLOTS:
-    void theIntegersAreTheSameOnEveryTable_data() { addTablesAndFormats(); }
+    void theIntegersAreTheSameOnEveryTable_data() { addRows(); }
     void theIntegersAreTheSameOnEveryTable()
     {
         QFETCH(const KernelTable*, table);
@@ -72,7 +61,7 @@ private Q_SLOTS:
         }
     }
 
-    void planesHoldFifteenBitsOfEachValue_data() { addTablesAndFormats(); }
+    void planesHoldFifteenBitsOfEachValue_data() { addRows(); }
     void planesHoldFifteenBitsOfEachValue()
     {
         QFETCH(const KernelTable*, table);
@@ -89,7 +78,7 @@ private Q_SLOTS:
         }
     }
 
-    void productsHaveTheBitsOfTheSpecification_data() { addTablesAndFormats(); }
+    void productsHaveTheBitsOfTheSpecification_data() { addRows(); }
     void productsHaveTheBitsOfTheSpecification()
     {
         QFETCH(const KernelTable*, table);
@@ -113,7 +102,7 @@ private Q_SLOTS:
         }
     }
 
-    void aVectorsResultDoesNotDependOnTheOthers_data() { addTablesAndFormats(); }
+    void aVectorsResultDoesNotDependOnTheOthers_data() { addRows(); }
     void aVectorsResultDoesNotDependOnTheOthers()
     {
         QFETCH(const KernelTable*, table);
@@ -132,7 +121,7 @@ private Q_SLOTS:
         }
     }
 
-    void productsAreNearTheExactSums_data() { addTablesAndFormats(); }
+    void productsAreNearTheExactSums_data() { addRows(); }
     void productsAreNearTheExactSums()
     {
         QFETCH(const KernelTable*, table);
@@ -158,7 +147,7 @@ private Q_SLOTS:
         }
     }
 
-    void whatIsNotFiniteStaysVisible_data() { addTablesAndFormats(); }
+    void whatIsNotFiniteStaysVisible_data() { addRows(); }
     void whatIsNotFiniteStaysVisible()
     {
         QFETCH(const KernelTable*, table);

@@ -63,23 +63,13 @@ private:
                 QTest::newRow(isa) << *table;
         }
     }
-    static void addTablesAndFormats()
+    static void addRows()
     {
-        QTest::addColumn<const KernelTable*>("table");
-        QTest::addColumn<int>("format");
-        for (const char* isa : {"scalar", "avx2"}) {
-            const Result<const KernelTable*> table = selectKernels(isa);
-            if (!table)
-                continue;
-            QTest::addRow("%s F32", isa) << *table << 0;
-            QTest::addRow("%s Q8G", isa) << *table << 2;
-            QTest::addRow("%s Q4G", isa) << *table << 3;
-            QTest::addRow("%s Q3G", isa) << *table << 7;
-        }
+        addTablesAndFormats({WeightFormat::F32, WeightFormat::Q8G, WeightFormat::Q4G, WeightFormat::Q3G});
     }
 
 private Q_SLOTS:
-    void rowsTimesAVectorAgreeWithDoubleSums_data() { addTablesAndFormats(); }
+    void rowsTimesAVectorAgreeWithDoubleSums_data() { addRows(); }
     void rowsTimesAVectorAgreeWithDoubleSums()
     {
         QFETCH(const KernelTable*, table);
@@ -95,7 +85,7 @@ private Q_SLOTS:
         }
     }
 
-    void rowsUnpackToExactlyTheStoredValues_data() { addTablesAndFormats(); }
+    void rowsUnpackToExactlyTheStoredValues_data() { addRows(); }
     void rowsUnpackToExactlyTheStoredValues()
     {
         QFETCH(const KernelTable*, table);
@@ -143,7 +133,7 @@ private Q_SLOTS:
         }
     }
 
-    void aRowsResultDoesNotDependOnTheRange_data() { addTablesAndFormats(); }
+    void aRowsResultDoesNotDependOnTheRange_data() { addRows(); }
     void aRowsResultDoesNotDependOnTheRange()
     {
         QFETCH(const KernelTable*, table);
@@ -164,7 +154,7 @@ private Q_SLOTS:
         }
     }
 
-    void severalVectorsAtOnceAgreeWithDoubleSums_data() { addTablesAndFormats(); }
+    void severalVectorsAtOnceAgreeWithDoubleSums_data() { addRows(); }
     void severalVectorsAtOnceAgreeWithDoubleSums()
     {
         QFETCH(const KernelTable*, table);

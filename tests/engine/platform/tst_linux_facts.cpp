@@ -1,5 +1,6 @@
 // What Linux says of drives, huge pages and control groups, read from made-up /proc and /sys trees.
 
+#include "platform/cgroup.h"
 #include "platform/linux_facts.h"
 
 #include <QDir>
