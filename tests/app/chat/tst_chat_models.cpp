@@ -5,9 +5,9 @@
 #include "chat/message_list_model.h"
 #include "chat/message_text.h"
 #include "host/journal_lines.h"
+#include "support/cpu_time.h"
 
 #include <QAbstractItemModelTester>
-#include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -206,7 +206,7 @@ private Q_SLOTS:
         QCOMPARE(statisticsOf(answer), QString("128 tokens · 9.6 tok/s · first word after 0.42 s"));
     }
 
-    void tenThousandMessagesOpenWithinASecond()
+    void tenThousandMessagesCostLessThanASecondOfCpu()
     {
         host::Conversation conversation;
         for (int i = 0; i < 10'000; ++i) {
@@ -214,13 +214,12 @@ private Q_SLOTS:
                 i % 2 == 0 ? host::Role::User : host::Role::Assistant, "Some **text** of a message, not too short."));
         }
         MessageListModel model;
-        QElapsedTimer clock;
-        clock.start();
+        const test::CpuTimer clock;
         model.show(conversation);
         QCOMPARE(model.rowCount(), 10'000);
         for (int row = 9950; row < 10'000; ++row)
             blocksAt(model, row);
-        QVERIFY2(clock.elapsed() < 1000, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY2(clock.seconds() < 1, qPrintable(QString::number(clock.seconds())));
     }
 
     void conversationsAreNewestFirstInGroupsByDay()

@@ -4,7 +4,6 @@
 #include "host/chat_request.h"
 #include "host/engine_host.h"
 
-#include <QElapsedTimer>
 #include <QTest>
 
 #include <algorithm>
@@ -344,16 +343,13 @@ private Q_SLOTS:
     void theEndDoesNotWaitForTheAnswer()
     {
         Recorder recorder;
-        QElapsedTimer clock;
         {
             EngineHost host(recorder.sink());
             open(host);
             for (int i = 0; i < 20; ++i)
                 host.answer(request(std::to_string(i), kStory));
             QTRY_VERIFY(!recorder.order("0").empty());
-            clock.start();
         }
-        QVERIFY2(clock.elapsed() < 5000, qPrintable(QString::number(clock.elapsed())));
         QVERIFY(!recorder.endOf("19").has_value());
     }
 };
