@@ -10,6 +10,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 
 namespace waste::cli {
@@ -53,13 +56,18 @@ public:
                     " %.0f %%", 100 * static_cast<double>(progress.done) / static_cast<double>(progress.total)));
     }
 
-    void done(const VerifyReport& report)
+    // `comparison` is null if there was none.
+    void done(const VerifyReport& report, const SourceComparison* comparison)
     {
         m_output.endProgress();
         const double seconds = std::chrono::duration<double>(Clock::now() - m_start).count();
         if (m_output.isJson()) {
-            m_output.json({{"event", "done"}, {"records", report.recordsChecked}, {"damaged", report.damageCount},
-                {"bytes", report.bytesRead}, {"seconds", seconds}});
+            ordered_json object = {{"event", "done"}, {"records", report.recordsChecked},
+                {"damaged", report.damageCount + (comparison != nullptr ? comparison->damageCount : 0)},
+                {"bytes", report.bytesRead}, {"seconds", seconds}, {"integrity", report.integrityChecked}};
+            if (comparison != nullptr)
+                addComparison(object, *comparison);
+            m_output.json(object);
             return;
         }
         m_output.text(
@@ -68,6 +76,10 @@ public:
             + (report.damageCount == 0
                     ? "no damage\n"
                     : printfText("%llu damaged\n", static_cast<unsigned long long>(report.damageCount))));
+        if (!report.integrityChecked)
+            m_output.detail("there is no integrity.json: side files and unused bytes were not checked");
+        if (comparison != nullptr)
+            m_output.text(comparisonText(*comparison));
     }
 
 private:
@@ -82,6 +94,48 @@ private:
         object["reason"] = damage.error.reason;
         object["message"] = damage.error.message;
         return object;
+    }
+    static void addComparison(ordered_json& object, const SourceComparison& comparison)
+    {
+        object["matrices"] = comparison.matrixCount;
+        object["expert_error"] = comparison.expertError;
+        object["trunk_error"] = comparison.trunkError;
+        object["by_layer"] = ordered_json::object();
+        for (const auto& [layer, kinds] : comparison.byLayer)
+            object["by_layer"][std::to_string(layer)] = kinds;
+        object["outside"] = comparison.outside;
+    }
+    // One line a kind of matrix: its mean over the layers, and where it is worst.
+    static std::string comparisonText(const SourceComparison& comparison)
+    {
+        struct Kind {
+            double sum = 0;
+            std::uint32_t count = 0;
+            double worst = 0;
+            std::uint32_t worstLayer = 0;
+        };
+        std::map<std::string, Kind> kinds;
+        for (const auto& [layer, errors] : comparison.byLayer) {
+            for (const auto& [name, error] : errors) {
+                Kind& kind = kinds[name];
+                kind.sum += error;
+                ++kind.count;
+                if (error >= kind.worst) {
+                    kind.worst = error;
+                    kind.worstLayer = layer;
+                }
+            }
+        }
+        std::string text =
+            printfText("%llu matrices compared with their source; errors: experts %.2f %%, trunk %.2f %%\n",
+                static_cast<unsigned long long>(comparison.matrixCount), 100 * comparison.expertError,
+                100 * comparison.trunkError);
+        for (const auto& [name, kind] : kinds)
+            text += printfText("  %-40s %6.2f %%   worst %6.2f %% in layer %u\n", name.c_str(),
+                100 * kind.sum / kind.count, 100 * kind.worst, kind.worstLayer);
+        for (const auto& [name, error] : comparison.outside)
+            text += printfText("  %-40s %6.2f %%\n", name.c_str(), 100 * error);
+        return text;
     }
     static std::string text(const Damage& damage)
     {
@@ -105,6 +159,12 @@ public:
         arguments.flag("--fast", m_options.headersOnly, "only the experts' headers, no checksums");
         arguments.value("--layer", "N", wholeNumberInto(m_options.layer, 0, kLayersMax),
             "only the experts of this layer, counted from 0");
+        arguments.value("--against", "CHECKPOINT", into(m_checkpoint),
+            "compare every weight with what the model was made from, and print the errors");
+        arguments.value("--jobs", "N", wholeNumberInto(m_jobs, 0, 4096), "threads that compare")
+            .byDefault("one per core");
+        arguments.flag("--write-integrity", m_options.writeIntegrity,
+            "write the checksums of all files into the model, if nothing is damaged");
         return arguments;
     }
 
@@ -112,17 +172,29 @@ public:
     {
         WASTE_TRY(const auto container, openContainer(m_flags));
         VerifyReporter reporter(context.output);
+        const auto tellDamage = [&](const Damage& damage) { reporter.damage(damage); };
+        const auto tellProgress = [&](const Progress& progress) { reporter.progress(progress); };
         WASTE_TRY(const VerifyReport report,
-            verifyContainer(
-                *container, m_options, [&](const Damage& damage) { reporter.damage(damage); },
-                [&](const Progress& progress) { reporter.progress(progress); }, context.cancel));
-        reporter.done(report);
-        return report.damageCount == 0 ? 0 : host::errorKind(ErrorCode::Corrupt).exitCode;
+            verifyContainer(*container, m_options, tellDamage, tellProgress, context.cancel));
+        std::optional<SourceComparison> comparison;
+        // Damaged records decode to nonsense, whose distance from anything tells nothing.
+        if (!m_checkpoint.empty() && report.damageCount == 0) {
+            const CompareOptions compare = {.container = container->path(),
+                .checkpoint = m_checkpoint,
+                .layer = m_options.layer,
+                .threadCount = m_jobs};
+            WASTE_TRY(comparison, compareWithSource(compare, tellDamage, tellProgress, context.cancel));
+        }
+        reporter.done(report, comparison ? &*comparison : nullptr);
+        const bool isWhole = report.damageCount == 0 && (!comparison || comparison->damageCount == 0);
+        return isWhole ? 0 : host::errorKind(ErrorCode::Corrupt).exitCode;
     }
 
 private:
     EngineFlags m_flags;
     VerifyOptions m_options;
+    std::filesystem::path m_checkpoint;
+    std::uint32_t m_jobs = 0;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "container/codebooks.h"
 #include "container/error_reasons.h"
+#include "container/integrity.h"
 #include "container/json_values.h"
 #include "container/part_file.h"
 #include "platform/file_error.h"
@@ -119,6 +120,21 @@ void warnOfBadSideFiles(const ContainerFiles::SideFiles& files, std::vector<std:
     check(files.chat, "The model's own conversation template is not used.");
 }
 
+// Sizes alone cost nothing; what the files hold is for verifyContainer(), which tells all differences.
+void warnOfChangedFiles(const std::filesystem::path& directory, std::vector<std::string>& warnings)
+{
+    const auto integrity = readIntegrity(directory);
+    if (!integrity && integrity.error().code != ErrorCode::NotFound)
+        warnings.push_back(integrity.error().message);
+    for (const auto& [name, stated] : integrity ? *integrity : Integrity()) {
+        std::error_code error;
+        const std::uint64_t bytes = std::filesystem::file_size(directory / pathFromText(name), error);
+        if (!mayChange(name) && (error || bytes != stated.bytes))
+            warnings.push_back(name + (error ? " is missing" : " has another size") + ", says "
+                + std::string(kIntegrityFile) + ". Copy this file again, or convert the model again.");
+    }
+}
+
 } // namespace
 
 Result<bool> ContainerFiles::isContainer(const std::filesystem::path& directory)
@@ -150,6 +166,7 @@ Result<ContainerFiles> ContainerFiles::open(const std::filesystem::path& directo
     warnOfCoarseTower(files.manifest, files.warnings);
     files.sideFiles = findSideFiles(directory);
     warnOfBadSideFiles(files.sideFiles, files.warnings);
+    warnOfChangedFiles(directory, files.warnings);
     files.totalBytes = totalFileBytes(directory);
     return files;
 }

@@ -2,6 +2,7 @@
 
 #include "container/error_reasons.h"
 #include "container/json_values.h"
+#include "container/part_file.h"
 #include "container/tensor_inventory.h"
 
 #include <algorithm>
@@ -115,12 +116,6 @@ Result<ExpertQuant> readExpertQuant(const Members& members)
             reason::kIndexBlock, members.where + ": index_block must be stated, as 64 or 0. Convert the model again.");
     quant.indexBlock = static_cast<std::uint8_t>(*block);
     return quant;
-}
-
-bool isPlainFileName(std::string_view name)
-{
-    return !name.empty() && name != "." && name != ".."
-        && name.find_first_of(std::string_view("/\\:\0", 4)) == std::string_view::npos;
 }
 
 Result<BankEntry> readBank(const Members& members, std::uint32_t layer, const Manifest& manifest)

@@ -18,4 +18,10 @@ Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_
     return file;
 }
 
+bool isPlainFileName(std::string_view name)
+{
+    return !name.empty() && name != "." && name != ".."
+        && name.find_first_of(std::string_view("/\\:\0", 4)) == std::string_view::npos;
+}
+
 } // namespace waste

@@ -12,4 +12,7 @@ namespace waste {
 // missing_file), not a name typed wrong. Other errors: Io.
 Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_view name, DirectFile::Access access);
 
+// Whether a name from a container cannot lead out of it.
+bool isPlainFileName(std::string_view name);
+
 } // namespace waste

@@ -2,10 +2,14 @@
 
 #include "container/bank_reader.h"
 #include "container/codebooks.h"
+#include "container/file_pass.h"
 #include "container/trunk.h"
 #include "container/verification.h"
 #include "platform/pages.h"
 
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +28,7 @@ public:
         , m_onDamage(onDamage)
         , m_progress(progress)
         , m_cancel(cancel)
+        , m_filePass(files, options, [this](const Damage& damage) { tell(damage); })
     {
     }
 
@@ -33,26 +38,35 @@ public:
         if (m_options.layer && manifest.bank(*m_options.layer) == nullptr)
             return Error{ErrorCode::InvalidArgument, "layer",
                 "layer " + std::to_string(*m_options.layer) + " has no experts in this container."};
-        const bool withTrunk = !m_options.headersOnly && !m_options.layer;
-        m_totalBytes = plannedBytes(withTrunk);
-        WASTE_TRY(const Codebooks codebooks, verifyCodebooks(withTrunk));
-        if (withTrunk)
+        const bool isWhole = !m_options.headersOnly && !m_options.layer;
+        if (m_options.writeIntegrity && !isWhole)
+            return Error{ErrorCode::InvalidArgument, "",
+                "integrity.json describes all files: it cannot be written from a part of the container"};
+        m_report.integrityChecked = m_filePass.hasIntegrity();
+        m_totalBytes = plannedBytes(isWhole);
+        m_filePass.compareSizes();
+        WASTE_TRY(const Codebooks codebooks, verifyCodebooks(isWhole));
+        if (isWhole)
             WASTE_TRY_STATUS(verifyTrunk());
         for (std::size_t bank = 0; bank < manifest.banks.size(); ++bank)
             if (!m_options.layer || *m_options.layer == manifest.banks[bank].layer)
                 WASTE_TRY_STATUS(verifyBank(bank, codebooks));
+        if (isWhole)
+            WASTE_TRY_STATUS(verifyFiles());
         if (m_progress)
-            m_progress({"experts", m_report.bytesRead, m_totalBytes});
+            m_progress({"files", m_report.bytesRead, m_totalBytes});
+        if (m_options.writeIntegrity && m_report.damageCount == 0)
+            WASTE_TRY_STATUS(m_filePass.write());
         return m_report;
     }
 
 private:
     static constexpr std::size_t kBlockBytes = 1 << 20;
 
-    std::uint64_t plannedBytes(bool withTrunk) const
+    std::uint64_t plannedBytes(bool isWhole) const
     {
-        std::uint64_t bytes = 0;
-        if (withTrunk)
+        std::uint64_t bytes = isWhole ? m_filePass.contentBytes() : 0;
+        if (isWhole)
             for (const TrunkEntry& entry : m_files.manifest.trunk)
                 bytes += entry.layout.bytes();
         for (const BankEntry& bank : m_files.manifest.banks)
@@ -99,19 +113,32 @@ private:
         WASTE_TRY(const BankReader reader,
             BankReader::open(m_files.directory, m_files.manifest, bankIndex, codebooks, /*direct=*/true));
         WASTE_TRY(const Pages pages, Pages::allocate(reader.strideBytes(), "verification"));
+        std::optional<FileDigester> digester = m_filePass.begin(bank);
         for (std::uint32_t expert = 0; expert < bank.expertCount; ++expert) {
             WASTE_TRY_STATUS(advance("experts", reader.strideBytes()));
             const auto id = static_cast<std::uint16_t>(expert);
             const auto record = pages.bytes().first(reader.strideBytes());
-            if (Status status = reader.readRecord(id, record, verification); !status)
+            if (Status status = reader.readRecord(id, record, verification); !status) {
                 tell({.file = bank.file,
                     .layer = bank.layer,
                     .expert = expert,
                     .offset = reader.recordOffset(id),
                     .error = std::move(status.error())});
+                digester.reset(); // the file differs, which has been told with a better place
+            }
+            if (digester)
+                digester->update(record);
             ++m_report.recordsChecked;
         }
+        if (digester)
+            m_filePass.end(bank, std::move(*digester));
         return {};
+    }
+
+    // What has no checksums of its own, or only of parts: padding, headers' unused bytes, side files.
+    Status verifyFiles()
+    {
+        return m_filePass.compareContents(m_damaged, [this](std::uint64_t bytes) { return advance("files", bytes); });
     }
 
     // Counts the next piece before it is read.
@@ -128,6 +155,7 @@ private:
     void tell(const Damage& damage)
     {
         ++m_report.damageCount;
+        m_damaged.insert(damage.file);
         m_onDamage(damage);
     }
 
@@ -136,8 +164,10 @@ private:
     const std::function<void(const Damage&)>& m_onDamage;
     const ProgressSink& m_progress;
     const CancelFlag& m_cancel;
+    VerifyReport m_report; // filled by tell() from the beginning on, like m_damaged
+    std::set<std::string> m_damaged; // files
+    FilePass m_filePass;
     std::uint64_t m_totalBytes = 0;
-    VerifyReport m_report;
 };
 
 } // namespace

@@ -25,7 +25,7 @@ std::string_view recordFault(
 
 } // namespace
 
-Status checkBank(const std::filesystem::path& path, const ConversionPlan& plan, const BankEntry& entry,
+Result<FileDigest> checkBank(const std::filesystem::path& path, const ConversionPlan& plan, const BankEntry& entry,
     const std::function<Status(std::uint64_t bytes)>& checked)
 {
     const auto damaged = [&path](const std::string& what) {
@@ -38,6 +38,7 @@ Status checkBank(const std::filesystem::path& path, const ConversionPlan& plan, 
     const std::uint64_t strideBytes = plan.geometry.strideBytes;
     WASTE_TRY(const Pages pages, Pages::allocate(strideBytes, "checking a bank"));
     const std::span<std::byte> record = pages.bytes().first(strideBytes);
+    FileDigester digester;
     for (std::uint32_t expert = 0; expert < entry.expertCount; ++expert) {
         WASTE_TRY_STATUS(file.readExactly(expert * strideBytes, record));
         const RecordHeader expected =
@@ -45,9 +46,10 @@ Status checkBank(const std::filesystem::path& path, const ConversionPlan& plan, 
                 static_cast<std::uint16_t>(expert), static_cast<std::uint16_t>(entry.codebookBase));
         if (const std::string_view fault = recordFault(record, expected, plan.geometry); !fault.empty())
             return damaged("the " + std::string(fault) + " of expert " + std::to_string(expert) + " is wrong");
+        digester.update(record);
         WASTE_TRY_STATUS(checked(strideBytes));
     }
-    return {};
+    return digester.finish();
 }
 
 } // namespace waste

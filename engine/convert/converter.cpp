@@ -167,6 +167,7 @@ public:
         // Our own reader has the last word on what others will have to read.
         WASTE_TRY_STATUS(Manifest::parse(manifest));
         WASTE_TRY_STATUS(patiently(manifest.size(), [&] { return m_folder.write(kManifestFile, manifest); }));
+        WASTE_TRY_STATUS(writeIntegrity());
         return commitContainer(m_folder);
     }
 
@@ -201,16 +202,37 @@ private:
             m_progress.advance(bytes);
             return m_progress.checkCancelled();
         };
-        const Status sound = checkBank(m_store.finishedPath(bank), m_plan, bank, checked);
-        if (sound)
+        auto sound = checkBank(m_store.finishedPath(bank), m_plan, bank, checked);
+        if (sound) {
+            m_integrity[bank.file] = std::move(*sound);
             return {};
+        }
         if (sound.error().code != ErrorCode::Corrupt && sound.error().code != ErrorCode::NotFound)
-            return sound;
+            return sound.error();
         m_progress.advance(bank.bytes - checkedBytes);
         m_layers.erase(bank.layer);
         if (sound.error().code == ErrorCode::Corrupt)
             warnOfDamage(bank, sound.error().message);
         return {};
+    }
+
+    // Published before the manifest, so that there is no container without it. What it states is read back from the
+    // device, where all files are by now.
+    Status writeIntegrity()
+    {
+        const auto digest = [this](const std::filesystem::path& path, std::string_view name) -> Status {
+            const auto read = [this](std::uint64_t) { return m_progress.checkCancelled(); };
+            WASTE_TRY(m_integrity[std::string(name)], digestFile(path, FileDigester(), read));
+            return {};
+        };
+        WASTE_TRY_STATUS(digest(m_folder.path(kManifestFile), kManifestFile));
+        WASTE_TRY_STATUS(digest(m_folder.path(kTrunkFile), kTrunkFile));
+        WASTE_TRY_STATUS(digest(m_folder.target() / kCodebooksFile, kCodebooksFile));
+        for (const SideFile& file : m_sideFiles)
+            WASTE_TRY_STATUS(digest(m_folder.target() / file.name, file.name));
+        const std::string text = composeIntegrity(m_integrity);
+        return patiently(
+            text.size(), [&] { return m_folder.writeTarget(kIntegrityFile, std::as_bytes(std::span(text))); });
     }
 
     // For the small files of the container.
@@ -235,7 +257,7 @@ private:
         WASTE_TRY_STATUS(file.flush());
         WASTE_TRY_STATUS(file.close());
         const auto checked = [this](std::uint64_t) { return m_progress.checkCancelled(); };
-        WASTE_TRY_STATUS(checkBank(path, m_plan, bank, checked));
+        WASTE_TRY(m_integrity[bank.file], checkBank(path, m_plan, bank, checked));
         WASTE_TRY_STATUS(patiently(layer.codebooks.size(), [&] { return m_store.keep(bank, layer); }));
         ++m_report.layersConverted;
         m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
@@ -256,6 +278,7 @@ private:
     std::map<std::uint32_t, FinishedLayer> m_layers; // by number: the order of their codebooks
     std::uint32_t m_codebooksCrc32 = 0;
     std::vector<TrunkEntry> m_trunk;
+    Integrity m_integrity; // of the banks at first
     ConvertReport m_report;
 };
 

@@ -2,6 +2,7 @@
 
 #include "checkpoint/json_file.h"
 #include "container/format.h"
+#include "container/integrity.h"
 #include "convert/side_files.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
@@ -78,7 +79,8 @@ Result<std::string> findOccupant(
 // Files that a conversion writes, besides the manifest.
 bool isOfContainer(const std::string& name)
 {
-    return name == kTrunkFile || name == kCodebooksFile || std::ranges::find(kSideFiles, name) != kSideFiles.end()
+    return name == kTrunkFile || name == kCodebooksFile || name == kIntegrityFile
+        || std::ranges::find(kSideFiles, name) != kSideFiles.end()
         || (name.starts_with("experts-L") && name.ends_with(".bin"));
 }
 

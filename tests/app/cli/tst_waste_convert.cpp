@@ -18,8 +18,9 @@ QByteArray contentOf(const QString& folder)
     QByteArray content;
     for (const QFileInfo& info : QDir(folder).entryInfoList(QDir::Files, QDir::Name)) {
         QFile file(info.filePath());
-        if (info.fileName() == "manifest.json" || !file.open(QIODevice::ReadOnly))
-            continue; // the manifest holds the time
+        if (info.fileName() == "manifest.json" || info.fileName() == "integrity.json"
+            || !file.open(QIODevice::ReadOnly))
+            continue; // the manifest holds the time, and integrity.json its checksum
         content += info.fileName().toUtf8() + '\n' + file.readAll();
     }
     return content;

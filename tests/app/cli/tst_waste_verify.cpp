@@ -104,6 +104,37 @@ private Q_SLOTS:
         COMPARE_EXIT(runWaste({"verify", container.path(), "--layer", "0"}), 2); // dense
     }
 
+    void checksumsOfAllFilesAreWrittenAndChecked()
+    {
+        const Container container;
+        QVERIFY(container.isThere());
+        const auto before = runWaste({"verify", container.path(), "--json"});
+        QCOMPARE(before.json()["integrity"].toBool(true), false);
+        COMPARE_EXIT(runWaste({"verify", container.path(), "--write-integrity", "-q"}), 0);
+        const auto after = runWaste({"verify", container.path(), "--json"});
+        COMPARE_EXIT(after, 0);
+        QCOMPARE(after.json()["integrity"].toBool(false), true);
+        QVERIFY(container.flip("experts-L2.bin", 20479)); // padding, which nothing else covers
+        COMPARE_EXIT(runWaste({"verify", container.path()}), 4);
+        COMPARE_EXIT(runWaste({"verify", container.path(), "--layer", "1", "--write-integrity"}), 2);
+    }
+
+    void errorsAgainstTheSourceAreTold()
+    {
+        const auto json =
+            runWaste({"verify", WASTE_K3_MINI_CONTAINER, "--against", WASTE_K3_MINI_CHECKPOINT, "--json"});
+        COMPARE_EXIT(json, 0);
+        const QJsonObject done = json.json();
+        QVERIFY(done["expert_error"].toDouble() > 0.05 && done["expert_error"].toDouble() < 0.25);
+        QVERIFY(done["trunk_error"].toDouble() > 0.02 && done["trunk_error"].toDouble() < 0.15);
+        QVERIFY(done["by_layer"].toObject()["2"].toObject().contains("gate"));
+        const auto text = runWaste({"verify", WASTE_K3_MINI_CONTAINER, "--against", WASTE_K3_MINI_CHECKPOINT});
+        COMPARE_EXIT(text, 0);
+        QVERIFY2(text.output.contains("matrices compared with their source"), text.output.constData());
+        COMPARE_EXIT(runWaste({"verify", WASTE_K3_MINI_CONTAINER, "--against", "/nonexistent"}), 6);
+        COMPARE_EXIT(runWaste({"verify", WASTE_K3_MINI_CONTAINER, "--against", WASTE_TEST_DATA "/kl-mini"}), 2);
+    }
+
     void whatHasNoChecksumsIsRefused()
     {
         const auto checkpoint = runWaste({"verify", WASTE_K3_MINI_CHECKPOINT, "--json"});
