@@ -3,6 +3,7 @@
 #include "waste/converter.h"
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 
 namespace waste {
@@ -22,17 +23,22 @@ public:
             m_sink(event);
     }
 
+    // Stages may take turns: one that was begun before goes on where it was.
     void begin(std::string_view stage, std::uint64_t totalBytes)
     {
-        m_state = {stage, 0, totalBytes};
-        report(m_state);
+        m_stage = &m_stages.try_emplace(stage, Progress{stage, 0, totalBytes}).first->second;
+        report(*m_stage);
     }
 
     void advance(std::uint64_t bytes)
     {
-        m_state.done += bytes;
-        report(m_state);
+        m_stage->done += bytes;
+        report(*m_stage);
     }
+
+    [[nodiscard]] std::uint64_t done() const { return m_stage->done; } // of the stage in work
+    // What is made once more does not count twice.
+    void goBackTo(std::uint64_t done) { m_stage->done = done; }
 
     // Polled once a matrix or tile.
     [[nodiscard]] Status checkCancelled() const
@@ -45,7 +51,8 @@ public:
 private:
     const ConvertSink& m_sink;
     const CancelFlag* m_cancel;
-    Progress m_state;
+    std::map<std::string_view, Progress> m_stages;
+    Progress* m_stage = nullptr; // the one in work
 };
 
 } // namespace waste

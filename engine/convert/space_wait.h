@@ -16,8 +16,9 @@ namespace waste {
 // Returns when the drive of `target` has room for `bytes`. Errors: Cancelled, Io.
 Status waitForRoom(const std::filesystem::path& target, std::uint64_t bytes, const ConversionProgress& progress);
 
-// Calls `write`, and after a wait again as long as it fails for want of space. `bytes` is what the file that it
-// writes still needs. Errors: those of `write` but NoSpace, Cancelled, Io.
+// Calls `write`, and after a wait again as long as it fails for want of space. `bytes` is what it still needs. Where
+// flushing or closing failed, nobody knows what the drive has kept: then `write` makes the whole thing again. Errors:
+// those of `write` but NoSpace, Cancelled, Io.
 Status writePatiently(const std::filesystem::path& target, std::uint64_t bytes, const ConversionProgress& progress,
     const std::function<Status()>& write);
 

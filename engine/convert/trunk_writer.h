@@ -8,19 +8,19 @@
 #include "platform/output_file.h"
 #include "waste/result.h"
 
-#include <vector>
+#include <cstdint>
 
 namespace waste {
 
-struct WrittenTrunk {
-    std::vector<TrunkEntry> entries; // those of the plan, with checksums
-    SquaredError quantised; // over all tensors that are not stored as F32
+struct WrittenTensor {
+    std::uint32_t crc32 = 0; // of the payload, then the scales
+    SquaredError error;
 };
 
-// Writes every tensor of the plan to its place in `trunk`, an empty file. Tensors are read in tiles of rows:
-// an embedding table of gigabytes needs no more memory than a small matrix.
+// Writes a tensor of the plan to its place in `trunk`. It is read in tiles of rows: an embedding table of gigabytes
+// needs no more memory than a small matrix.
 // Errors: those of CheckpointFiles::read(), Io, NoSpace, Unsupported (a scale overflows), Cancelled.
-Result<WrittenTrunk> writeTrunk(const CheckpointFiles& files, const ConversionPlan& plan, OutputFile& trunk,
+Result<WrittenTensor> writeTensor(const CheckpointFiles& files, const TrunkItem& item, OutputFile& trunk,
     ThreadPool& pool, ConversionProgress& progress);
 
 } // namespace waste

@@ -1,5 +1,6 @@
 #include "convert/work_folder.h"
 
+#include "convert/space_wait.h"
 #include "platform/file_error.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
@@ -15,17 +16,9 @@ namespace {
 
 constexpr std::string_view kLockName = "lock";
 
-Status writeAll(const std::filesystem::path& path, std::span<const std::byte> content)
-{
-    WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
-    WASTE_TRY_STATUS(file.append(content));
-    WASTE_TRY_STATUS(file.flush());
-    return file.close();
-}
-
 } // namespace
 
-Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target)
+Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target, const ConversionProgress& progress)
 {
     const std::filesystem::path folder = target / kName;
     std::error_code error;
@@ -45,14 +38,26 @@ Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target)
             lock.error().message = textFromPath(target) + " is being written by another conversion";
         return std::move(lock.error());
     }
-    return WorkFolder(target, folder, std::move(*lock));
+    return WorkFolder(target, folder, std::move(*lock), progress);
 }
 
-WorkFolder::WorkFolder(std::filesystem::path target, std::filesystem::path folder, FileLock lock)
+WorkFolder::WorkFolder(
+    std::filesystem::path target, std::filesystem::path folder, FileLock lock, const ConversionProgress& progress)
     : m_target(std::move(target))
     , m_folder(std::move(folder))
     , m_lock(std::move(lock))
+    , m_progress(&progress)
 {
+}
+
+Status WorkFolder::writeAll(const std::filesystem::path& path, std::span<const std::byte> content) const
+{
+    return writePatiently(m_target, content.size(), *m_progress, [&]() -> Status {
+        WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
+        WASTE_TRY_STATUS(file.append(content));
+        WASTE_TRY_STATUS(file.flush());
+        return file.close();
+    });
 }
 
 Status WorkFolder::write(std::string_view name, std::span<const std::byte> content) const
@@ -60,7 +65,7 @@ Status WorkFolder::write(std::string_view name, std::span<const std::byte> conte
     std::filesystem::path temporary = path(name);
     temporary += ".tmp";
     WASTE_TRY_STATUS(writeAll(temporary, content));
-    return renameDurably(temporary, path(name));
+    return rename(temporary, path(name));
 }
 
 Status WorkFolder::write(std::string_view name, std::string_view text) const
@@ -70,13 +75,27 @@ Status WorkFolder::write(std::string_view name, std::string_view text) const
 
 Status WorkFolder::publish(std::string_view name, std::string_view targetName) const
 {
-    return renameDurably(path(name), m_target / targetName);
+    return rename(path(name), m_target / targetName);
 }
 
 Status WorkFolder::writeTarget(std::string_view targetName, std::span<const std::byte> content) const
 {
     WASTE_TRY_STATUS(writeAll(path(targetName), content));
     return publish(targetName, targetName);
+}
+
+// Two steps, each repeated by itself: a name that has moved cannot move again.
+Status WorkFolder::rename(const std::filesystem::path& from, const std::filesystem::path& to) const
+{
+    const auto move = [&]() -> Status {
+        std::error_code error;
+        std::filesystem::rename(from, to, error);
+        if (error)
+            return fileError("replace", to, error);
+        return {};
+    };
+    WASTE_TRY_STATUS(writePatiently(m_target, 1, *m_progress, move));
+    return writePatiently(m_target, 1, *m_progress, [&] { return flushDirectory(to.parent_path()); });
 }
 
 Status WorkFolder::clear() const
@@ -113,15 +132,6 @@ Status WorkFolder::removeUnused(WorkFolder folder)
     if (std::ranges::any_of(entries, [](const auto& entry) { return entry.filename() != kLockName; }))
         return {};
     return remove(std::move(folder));
-}
-
-Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to)
-{
-    std::error_code error;
-    std::filesystem::rename(from, to, error);
-    if (error)
-        return fileError("replace", to, error);
-    return flushDirectory(to.parent_path());
 }
 
 Status removeFile(const std::filesystem::path& path)

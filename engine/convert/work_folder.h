@@ -1,5 +1,6 @@
 #pragma once
 
+#include "convert/conversion_progress.h"
 #include "platform/file_lock.h"
 #include "waste/result.h"
 
@@ -16,12 +17,15 @@ namespace waste {
 //
 // A name appears in the folder or in the container only with its whole content, on the device: files are
 // written elsewhere, flushed and renamed. So the state on disk is the only state.
+//
+// Everything that is written or renamed here waits for room on a full drive, see space_wait.h.
 class WorkFolder {
 public:
     static constexpr std::string_view kName = ".waste-convert";
 
     // Makes target and folder as needed. Errors: Busy (another conversion holds it), Io.
-    static Result<WorkFolder> open(const std::filesystem::path& target);
+    // `progress` is told of waits and outlives the folder.
+    static Result<WorkFolder> open(const std::filesystem::path& target, const ConversionProgress& progress);
 
     [[nodiscard]] const std::filesystem::path& target() const { return m_target; }
     [[nodiscard]] std::filesystem::path path(std::string_view name) const { return m_folder / name; }
@@ -34,6 +38,9 @@ public:
     // write() and publish() in one.
     [[nodiscard]] Status writeTarget(std::string_view targetName, std::span<const std::byte> content) const;
 
+    // Renames within folder and container, and makes the new name durable.
+    [[nodiscard]] Status rename(const std::filesystem::path& from, const std::filesystem::path& to) const;
+
     // Deletes everything in the folder but the lock.
     [[nodiscard]] Status clear() const;
     // Deletes the folder. Call when the container is complete.
@@ -42,15 +49,16 @@ public:
     static Status removeUnused(WorkFolder folder);
 
 private:
-    WorkFolder(std::filesystem::path target, std::filesystem::path folder, FileLock lock);
+    WorkFolder(
+        std::filesystem::path target, std::filesystem::path folder, FileLock lock, const ConversionProgress& progress);
+    [[nodiscard]] Status writeAll(const std::filesystem::path& path, std::span<const std::byte> content) const;
 
     std::filesystem::path m_target;
     std::filesystem::path m_folder;
     FileLock m_lock;
+    const ConversionProgress* m_progress;
 };
 
-// Renames a file and makes the new name durable.
-Status renameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
 // Removes a file if it exists.
 Status removeFile(const std::filesystem::path& path);
 // Whether there is something of that name. What cannot be found out is an error (Io), not a no.

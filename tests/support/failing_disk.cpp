@@ -92,6 +92,32 @@ WASTE_INTERPOSE int fsync(int file)
     return waste::test::fails(FailingDisk::Call::Flush) ? -1 : static_cast<int>(syscall(SYS_fsync, file));
 }
 
+WASTE_INTERPOSE int close(int file)
+{
+    const bool fails = waste::test::fails(FailingDisk::Call::Close);
+    const int error = errno;
+    const auto closed = static_cast<int>(syscall(SYS_close, file));
+    if (!fails)
+        return closed;
+    errno = error;
+    return -1;
+}
+
+WASTE_INTERPOSE int remove(const char* path) noexcept
+{
+    if (waste::test::fails(FailingDisk::Call::Remove))
+        return -1;
+    const auto removed = static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+    return removed == 0 || errno != EISDIR ? removed
+                                           : static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
+}
+
+WASTE_INTERPOSE int unlinkat(int folder, const char* path, int flags) noexcept
+{
+    return waste::test::fails(FailingDisk::Call::Remove) ? -1
+                                                         : static_cast<int>(syscall(SYS_unlinkat, folder, path, flags));
+}
+
 WASTE_INTERPOSE int rename(const char* from, const char* to) noexcept
 {
     if (waste::test::fails(FailingDisk::Call::Rename))

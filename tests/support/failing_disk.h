@@ -10,7 +10,8 @@ namespace waste::test {
 // library's. One at a time; Linux only, elsewhere isSupported() is false and nothing fails.
 class FailingDisk {
 public:
-    enum class Call : std::uint8_t { Read, Write, Flush, Rename }; // Flush: of files and of folders
+    // Flush: of files and of folders. A failing Close closes all the same, as the system does.
+    enum class Call : std::uint8_t { Read, Write, Flush, Close, Rename, Remove };
     struct Plan {
         Call call = Call::Read;
         std::uint32_t firstFailing = 1; // counts from 1

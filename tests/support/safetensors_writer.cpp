@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <fstream>
@@ -43,6 +44,24 @@ void SafetensorsWriter::addBf16(
     for (const float value : values)
         halves.push_back(bfloat16(value));
     add(name, "BF16", std::move(shape), copyOf(halves.data(), halves.size() * sizeof(std::uint16_t)));
+}
+
+std::vector<SafetensorsWriter> SafetensorsWriter::split(std::size_t count) const
+{
+    std::vector<Tensor> tensors = m_tensors;
+    std::ranges::sort(tensors, {}, &Tensor::name);
+    std::size_t total = 0;
+    for (const Tensor& tensor : tensors)
+        total += tensor.bytes.size();
+    std::vector<SafetensorsWriter> parts(count);
+    std::size_t done = 0;
+    for (Tensor& tensor : tensors) {
+        const std::size_t part = done * count / total;
+        done += tensor.bytes.size();
+        parts[part].m_tensors.push_back(std::move(tensor));
+    }
+    std::erase_if(parts, [](const SafetensorsWriter& part) { return part.m_tensors.empty(); });
+    return parts;
 }
 
 std::vector<std::string> SafetensorsWriter::names() const

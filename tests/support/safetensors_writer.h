@@ -18,6 +18,9 @@ public:
     // Rounded to nearest even.
     void addBf16(const std::string& name, std::vector<std::uint64_t> shape, std::span<const float> values);
 
+    // As published models are cut: all tensors by name, in files of about the same size, wherever that cuts.
+    [[nodiscard]] std::vector<SafetensorsWriter> split(std::size_t count) const;
+
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::byte> bytes() const; // the whole file
     void write(const std::filesystem::path& file) const;

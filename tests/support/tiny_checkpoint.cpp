@@ -279,7 +279,7 @@ void writeTinyCheckpoint(const std::filesystem::path& directory, const TinyCheck
         qFatal("the tiny checkpoint's configuration is refused: %s", parsed.error().message.c_str());
 
     Random random(options.seed);
-    std::vector<SafetensorsWriter> shards(options.shardCount);
+    std::vector<SafetensorsWriter> shards(options.cutAnywhere ? 1 : options.shardCount);
     std::size_t turn = 0;
     for (const TensorSpec& spec : requiredTensors(*parsed)) {
         const std::vector<std::uint64_t> shape = publishedShape(spec, *parsed);
@@ -296,7 +296,7 @@ void writeTinyCheckpoint(const std::filesystem::path& directory, const TinyCheck
     }
     if (options.vision)
         addVision(shards.front(), options.hiddenSize, random);
-    writeShards(directory, shards);
+    writeShards(directory, options.cutAnywhere ? shards.front().split(options.shardCount) : shards);
     if (options.tokenizer)
         writeTokenizer(directory);
 }

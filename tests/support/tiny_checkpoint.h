@@ -20,6 +20,10 @@ struct TinyCheckpoint {
     std::uint32_t expertWidth = 96; // one whole and one partial block of 64 rows; for K3 a multiple of 32
     std::uint32_t latentWidth = 0; // K3 only, a multiple of 32; 0: 64
     std::uint32_t shardCount = 2; // 1: a lone model.safetensors without an index
+    // Shards are cut as published ones: by name and size, so that a layer, and a weight and its scales, may lie in two.
+    // There are fewer of them than asked for where tensors are larger than a part. Otherwise a layer's experts are
+    // together, and other tensors dealt out in turn.
+    bool cutAnywhere = false;
     bool tokenizer = false; // 256 bytes and the special tokens; the vocabulary is 512 in any case
     bool vision = false; // K3 only
 };

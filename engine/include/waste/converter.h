@@ -41,6 +41,8 @@ struct ConvertPlan {
     std::uint64_t containerBytes = 0; // of banks, codebooks and trunk when it is finished
     std::vector<std::uint32_t> layers; // MoE layers to convert
     std::vector<std::uint32_t> layersKept; // finished by an earlier run
+    std::uint64_t trunkBytes = 0; // all of it
+    std::uint64_t trunkBytesKept = 0; // finished by an earlier run
 };
 struct ConvertLayerStart {
     std::uint32_t layer = 0;
@@ -61,12 +63,12 @@ struct ConvertReport {
     std::uint32_t layersConverted = 0;
     std::uint32_t layersKept = 0;
     ExpertErrors errors; // means over the layers
-    double trunkError = 0; // relative Frobenius, over all quantised tensors of the trunk
+    double trunkError = 0; // relative Frobenius, over all quantised tensors of the trunk; 0 if a whole trunk was kept
     std::vector<std::string> warnings;
     double seconds = 0;
 };
 // Progress counts bytes of the container; its stages are "checking" (what an earlier run has left, before the
-// plan), "experts" and "trunk".
+// plan), "trunk" and "experts".
 using ConvertEvent =
     std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertWaiting, ConvertLayerDone, ConvertReport>;
 using ConvertSink = std::function<void(const ConvertEvent&)>;

@@ -83,7 +83,8 @@ private Q_SLOTS:
                 QVERIFY(done->errors.gate > 0.1 && done->bytes > 0);
             } else if (const auto* progress = std::get_if<Progress>(&event)) {
                 QVERIFY(progress->done <= progress->total);
-                trunkLeft = progress->stage == "trunk" ? progress->total - progress->done : 1;
+                if (progress->stage == "trunk")
+                    trunkLeft = progress->total - progress->done;
             } else {
                 order += 'r';
             }
@@ -230,7 +231,9 @@ private Q_SLOTS:
     void oneConversionOfATargetAtATime()
     {
         const ConvertOptions options = optionsFor(place("busy"));
-        const auto holder = WorkFolder::open(options.target);
+        const ConvertSink noSink;
+        const ConversionProgress progress(noSink, nullptr);
+        const auto holder = WorkFolder::open(options.target, progress);
         QVERIFY(holder.has_value());
         const auto refused = convert(options);
         QVERIFY(!refused);
@@ -412,9 +415,15 @@ private Q_SLOTS:
             put(kTrunkFile, ".new", "new");
         if (manifestIsNew)
             put(kManifestFile, ".new", "new");
-        QVERIFY(recoverCommit(target).has_value());
+        const ConvertSink noSink;
+        const ConversionProgress progress(noSink, nullptr);
+        const auto work = WorkFolder::open(target, progress);
+        QVERIFY(work.has_value());
+        QVERIFY(recoverCommit(*work).has_value());
         QCOMPARE(get(kTrunkFile) + ' ' + get(kManifestFile), expected);
-        QCOMPARE(test::readDirectory(target).size(), std::size_t{2});
+        QVERIFY(!fs::exists(target / "trunk.bin.new") && !fs::exists(target / "manifest.json.new"));
+        // A trunk that was taken back is kept.
+        QCOMPARE(fs::exists(work->path(kTrunkFile)), trunkIsNew && !manifestIsNew);
     }
 
 private:

@@ -1,6 +1,7 @@
 // A conversion that goes on where another one stopped: it keeps what is sound, makes again what is not and says
 // so, and waits where the drive is full.
 
+#include "container/container_files.h"
 #include "convert/work_folder.h"
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
@@ -38,7 +39,7 @@ private Q_SLOTS:
             const auto* progress = std::get_if<Progress>(&event);
             if (progress != nullptr && progress->stage == "checking") {
                 checkedBytes = progress->done;
-                QCOMPARE(progress->total, 2 * bankBytes());
+                QCOMPARE(progress->total, 2 * bankBytes() + trunkBytes());
                 QVERIFY(order.empty());
             } else if (std::holds_alternative<ConvertPlan>(event)) {
                 order += 'p';
@@ -46,7 +47,7 @@ private Q_SLOTS:
         };
         const auto report = convert(options, sink);
         QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
-        QCOMPARE(checkedBytes, 2 * bankBytes());
+        QCOMPARE(checkedBytes, 2 * bankBytes() + trunkBytes());
         QCOMPARE(report->layersKept, 2U);
         QVERIFY(report->warnings.empty());
         compareWithReference(options.target);
@@ -83,15 +84,57 @@ private Q_SLOTS:
         compareWithReference(options.target);
     }
 
+    void damageOfTheKeptTrunkIsSaidAndMadeGood_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<double>("place"); // part of the file's length
+        QTest::addColumn<bool>("isSaid");
+        QTest::newRow("a weight") << ".waste-convert/trunk.bin" << 0.0 << true;
+        QTest::newRow("the end") << ".waste-convert/trunk.bin" << 1.0 << true;
+        QTest::newRow("the journal's first line") << ".waste-convert/trunk.journal" << 0.0 << false;
+        QTest::newRow("a torn line") << ".waste-convert/trunk.journal" << 1.0 << false;
+    }
+    void damageOfTheKeptTrunkIsSaidAndMadeGood()
+    {
+        QFETCH(QString, file);
+        QFETCH(double, place);
+        QFETCH(bool, isSaid);
+        const ConvertOptions options = copyOfStopped("trunk" + std::to_string(++m_copies));
+        const fs::path path = options.target / file.toStdString();
+        std::vector<std::byte> bytes = test::readBytes(path);
+        bytes[static_cast<std::size_t>(place * static_cast<double>(bytes.size() - 1))] ^= std::byte{1};
+        test::writeBytes(path, bytes);
+        const auto report = convert(options);
+        QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+        QCOMPARE(report->layersKept, 2U);
+        QCOMPARE(report->warnings.size(), isSaid ? std::size_t{1} : std::size_t{0});
+        QVERIFY(!isSaid || report->warnings[0].starts_with("parts of the trunk are converted again"));
+        compareWithReference(options.target);
+    }
+
+    void aTrunkThatWasRenamedBeforeTheCommitIsKept()
+    {
+        const ConvertOptions options = copyOfStopped("renamed");
+        fs::rename(options.target / ".waste-convert" / "trunk.bin", options.target / "trunk.bin.new");
+        std::uint64_t keptBytes = 0;
+        const auto report = convert(options, [&](const ConvertEvent& event) {
+            if (const auto* plan = std::get_if<ConvertPlan>(&event))
+                keptBytes = plan->trunkBytesKept;
+        });
+        QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+        QCOMPARE(keptBytes, trunkBytes());
+        compareWithReference(options.target);
+    }
+
     void aFullDriveIsWaitedFor_data()
     {
         QTest::addColumn<quint32>("firstFailing"); // of the writes
         QTest::addColumn<int>("error");
-        QTest::newRow("in a bank") << 5U << ENOSPC;
-        QTest::newRow("in a bank, a quota") << 6U << EDQUOT;
-        QTest::newRow("last file") << lastWrite() << ENOSPC;
-        QTest::newRow("in the trunk") << lastWrite() - 10 << ENOSPC;
+        QTest::newRow("in the trunk") << 5U << ENOSPC;
+        QTest::newRow("in the trunk, a quota") << 6U << EDQUOT;
+        QTest::newRow("in a bank") << codebooksWrite() - 4 << ENOSPC;
         QTest::newRow("codebooks") << codebooksWrite() << ENOSPC;
+        QTest::newRow("last file") << lastWrite() << ENOSPC;
     }
     void aFullDriveIsWaitedFor()
     {
@@ -167,6 +210,14 @@ private:
         return options;
     }
     [[nodiscard]] std::uint64_t bankBytes() const { return m_reference.at("experts-L1.bin").size(); }
+    [[nodiscard]] std::uint64_t trunkBytes() const // without the gaps of the file
+    {
+        std::uint64_t bytes = 0;
+        const auto files = ContainerFiles::open(place("reference"));
+        for (const TrunkEntry& entry : files->manifest.trunk)
+            bytes += entry.layout.bytes();
+        return bytes;
+    }
 
     void stopAfterLayer(std::uint32_t layer, const std::string& target) const
     {

@@ -47,7 +47,9 @@ public:
                     .vocabularySize = config.vocabularySize,
                     .hiddenSize = config.hiddenSize},
                 warnings));
-        WASTE_TRY(const WorkFolder folder, WorkFolder::open(target));
+        const ConvertSink noSink;
+        const ConversionProgress progress(noSink, nullptr);
+        WASTE_TRY(const WorkFolder folder, WorkFolder::open(target, progress));
         for (const SideFile& file : sideFiles)
             WASTE_TRY_STATUS(writeSideFile(file, folder));
         return {};

@@ -1,0 +1,294 @@
+#include "convert/conversion.h"
+
+#include "base/crc32.h"
+#include "convert/bank_check.h"
+#include "convert/bank_writer.h"
+#include "convert/publication.h"
+#include "convert/space_wait.h"
+#include "platform/output_file.h"
+#include "platform/path_text.h"
+#include "platform/threads.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <utility>
+
+namespace waste {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kConverterName = "WASTE Desktop";
+
+// What of the trunk is made at a time: little enough that a crash costs seconds.
+constexpr std::uint64_t kTrunkUnitBytes = std::uint64_t{256} << 20;
+
+double secondsSince(Clock::time_point start)
+{
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+} // namespace
+
+Conversion::Conversion(const ConvertOptions& options, const CheckpointFiles& files, const ConversionPlan& plan,
+    const std::vector<SideFile>& sideFiles, const WorkFolder& folder, const TargetState& target,
+    ConversionProgress& progress)
+    : m_options(options)
+    , m_files(files)
+    , m_plan(plan)
+    , m_sideFiles(sideFiles)
+    , m_folder(folder)
+    , m_target(target)
+    , m_store(folder, plan, target.published)
+    , m_trunk(files, plan, folder, target.published)
+    , m_progress(progress)
+    , m_pool({.threadCount = options.threadCount != 0 ? options.threadCount : physicalCoreCount()})
+{
+    if (plan.quant.bitsPerWeight() < 3)
+        warn("experts at 2 bits lose a third of every weight; the answers will be poor");
+}
+
+void Conversion::warn(const std::string& sentence)
+{
+    m_report.warnings.push_back(sentence);
+    if (m_options.log)
+        m_options.log(LogLevel::Warning, sentence);
+}
+
+Status Conversion::findFinishedWork()
+{
+    WASTE_TRY(std::uint64_t foundBytes, m_trunk.find());
+    std::vector<const BankEntry*> found;
+    for (const BankEntry& bank : m_plan.banks) {
+        WASTE_TRY(LayerStore::Remains remains, m_store.find(bank));
+        if (!remains.damage.empty())
+            warnOfDamage(bank, remains.damage);
+        if (!remains.layer)
+            continue;
+        m_layers.emplace(bank.layer, std::move(*remains.layer));
+        found.push_back(&bank);
+        foundBytes += bank.bytes;
+    }
+    if (foundBytes > 0)
+        m_progress.begin("checking", foundBytes);
+    WASTE_TRY_STATUS(checkFinishedTrunk());
+    for (const BankEntry* bank : found)
+        WASTE_TRY_STATUS(checkFinishedBank(*bank));
+    announce();
+    return {};
+}
+
+Status Conversion::checkFinishedTrunk()
+{
+    WASTE_TRY(const std::string damage, m_trunk.check(m_progress));
+    if (!damage.empty())
+        warn("parts of the trunk are converted again, what was kept of it is damaged: " + damage);
+    return {};
+}
+
+// A bank that is not whole makes its layer one that must be converted.
+Status Conversion::checkFinishedBank(const BankEntry& bank)
+{
+    std::uint64_t checkedBytes = 0;
+    const auto checked = [&](std::uint64_t bytes) {
+        checkedBytes += bytes;
+        m_progress.advance(bytes);
+        return m_progress.checkCancelled();
+    };
+    auto sound = checkBank(m_store.finishedPath(bank), m_plan, bank, checked);
+    if (sound) {
+        m_integrity[bank.file] = std::move(*sound);
+        return {};
+    }
+    if (sound.error().code != ErrorCode::Corrupt && sound.error().code != ErrorCode::NotFound)
+        return sound.error();
+    m_progress.advance(bank.bytes - checkedBytes);
+    m_layers.erase(bank.layer);
+    if (sound.error().code == ErrorCode::Corrupt)
+        warnOfDamage(bank, sound.error().message);
+    return {};
+}
+
+void Conversion::warnOfDamage(const BankEntry& bank, const std::string& damage)
+{
+    warn("layer " + std::to_string(bank.layer) + " is converted again, what was kept of it is damaged: " + damage);
+}
+
+void Conversion::announce()
+{
+    ConvertPlan announced;
+    announced.containerBytes = m_plan.containerBytes();
+    announced.trunkBytes = m_plan.trunkBytes();
+    announced.trunkBytesKept = m_trunk.finishedBytes();
+    for (const BankEntry& bank : m_plan.banks)
+        (m_layers.contains(bank.layer) ? announced.layersKept : announced.layers).push_back(bank.layer);
+    m_report.layersKept = static_cast<std::uint32_t>(announced.layersKept.size());
+    m_progress.report(announced);
+}
+
+Status Conversion::checkSpace() const
+{
+    std::uint64_t bytes = m_plan.codebooksBytes() + m_plan.trunkFileBytes - m_trunk.finishedBytes();
+    for (const BankEntry& bank : m_plan.banks)
+        bytes += m_layers.contains(bank.layer) ? 0 : bank.bytes;
+    bytes += bytes / 100;
+    WASTE_TRY(const std::uint64_t available, freeSpaceBytes(m_folder.target()));
+    if (available >= bytes)
+        return {};
+    return Error{ErrorCode::NoSpace, "no_space",
+        textFromPath(m_folder.target()) + " needs " + std::to_string(bytes) + " bytes of free space and has "
+            + std::to_string(available) + "; free some and start the conversion again, it goes on where it stopped"};
+}
+
+// The trunk first: nearly every shard holds a part of it, so that shards are done with when their layers are.
+Status Conversion::convertWeights()
+{
+    m_progress.begin("trunk", m_plan.trunkBytes());
+    m_progress.advance(m_trunk.finishedBytes());
+    for (std::vector<std::size_t> tensors = nextTensors(); !tensors.empty(); tensors = nextTensors())
+        WASTE_TRY_STATUS(m_trunk.convert(tensors, m_pool, m_progress));
+    m_progress.begin("experts", m_plan.bankBytes());
+    for (const BankEntry& bank : m_plan.banks) {
+        if (m_layers.contains(bank.layer))
+            m_progress.advance(bank.bytes);
+        else
+            WASTE_TRY_STATUS(convertLayer(bank));
+    }
+    return {};
+}
+
+// Tensors of one shard, as many as make a unit of work; none: the trunk is complete.
+std::vector<std::size_t> Conversion::nextTensors() const
+{
+    std::vector<std::size_t> tensors;
+    std::uint32_t shard = 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < m_plan.trunk.size() && bytes < kTrunkUnitBytes; ++i) {
+        const TrunkItem& item = m_plan.trunk[i];
+        if (m_trunk.isFinished(i) || (!tensors.empty() && item.source->values.shard != shard))
+            continue;
+        shard = item.source->values.shard;
+        tensors.push_back(i);
+        bytes += item.entry.layout.bytes();
+    }
+    return tensors;
+}
+
+Status Conversion::convertLayer(const BankEntry& bank)
+{
+    WASTE_TRY_STATUS(waitForRoom(m_folder.target(), bank.bytes, m_progress));
+    const Clock::time_point start = Clock::now();
+    m_progress.report(ConvertLayerStart{bank.layer});
+    FinishedLayer layer;
+    const std::uint64_t before = m_progress.done();
+    const auto make = [&]() -> Status {
+        m_progress.goBackTo(before);
+        Status made = makeBank(bank, layer);
+        if (!made && made.error().code == ErrorCode::NoSpace)
+            WASTE_TRY_STATUS(removeFile(m_store.bankPath(bank))); // it would be in its own way
+        return made;
+    };
+    WASTE_TRY_STATUS(writePatiently(m_folder.target(), bank.bytes, m_progress, make));
+    WASTE_TRY_STATUS(m_store.keep(bank, layer));
+    ++m_report.layersConverted;
+    m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
+    m_layers.emplace(bank.layer, std::move(layer));
+    return {};
+}
+
+Status Conversion::makeBank(const BankEntry& bank, FinishedLayer& layer)
+{
+    const std::filesystem::path path = m_store.bankPath(bank);
+    WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
+    WASTE_TRY(layer, writeBank(m_files, m_plan, bank, file, m_pool, m_progress));
+    WASTE_TRY_STATUS(file.flush());
+    WASTE_TRY_STATUS(file.close());
+    const auto checked = [this](std::uint64_t) { return m_progress.checkCancelled(); };
+    auto digest = checkBank(path, m_plan, bank, checked);
+    if (!digest && digest.error().code == ErrorCode::Corrupt)
+        return Error{
+            ErrorCode::Io, "io", digest.error().message + " when it is read back; the drive or the memory is faulty"};
+    if (!digest)
+        return digest.error();
+    m_integrity[bank.file] = std::move(*digest);
+    return {};
+}
+
+Status Conversion::writeCodebooks()
+{
+    std::vector<std::byte> codebooks;
+    for (const auto& [number, layer] : m_layers)
+        codebooks.insert(codebooks.end(), layer.codebooks.begin(), layer.codebooks.end());
+    assert(codebooks.size() == m_plan.codebooksBytes());
+    m_codebooksCrc32 = crc32(codebooks);
+    return m_folder.writeTarget(kCodebooksFile, codebooks);
+}
+
+Status Conversion::writeSideFiles()
+{
+    for (const SideFile& file : m_sideFiles)
+        WASTE_TRY_STATUS(writeSideFile(file, m_folder));
+    return {};
+}
+
+Status Conversion::publish()
+{
+    DesktopMetadata desktop;
+    desktop.converter = kConverterName;
+    desktop.sourceRepository = m_options.sourceRepository;
+    desktop.sourceRevision = m_options.sourceRevision;
+    desktop.recipe = m_plan.recipe;
+    desktop.seed = m_plan.seed;
+    desktop.created = m_target.created;
+    for (const auto& [number, layer] : m_layers)
+        desktop.errors[number] = {layer.errors.gate, layer.errors.up, layer.errors.down};
+    const std::string manifest = composeManifest({.config = m_plan.manifestConfig,
+        .architecture = std::string(m_plan.config.name()),
+        .tensorPrefix = m_plan.config.tensorPrefix,
+        .expertQuant = m_plan.quant,
+        .codebooksCrc32 = m_codebooksCrc32,
+        .banks = m_plan.banks,
+        .trunk = m_trunk.entries(),
+        .desktop = std::move(desktop)});
+    // Our own reader has the last word on what others will have to read.
+    WASTE_TRY_STATUS(Manifest::parse(manifest));
+    WASTE_TRY_STATUS(m_folder.write(kManifestFile, manifest));
+    WASTE_TRY_STATUS(writeIntegrity());
+    return commitContainer(m_folder);
+}
+
+// Published before the manifest, so that there is no container without it. What it states is read back from the
+// device, where all files are by now.
+Status Conversion::writeIntegrity()
+{
+    const auto digest = [this](const std::filesystem::path& path, std::string_view name) -> Status {
+        const auto read = [this](std::uint64_t) { return m_progress.checkCancelled(); };
+        WASTE_TRY(m_integrity[std::string(name)], digestFile(path, FileDigester(), read));
+        return {};
+    };
+    WASTE_TRY_STATUS(digest(m_folder.path(kManifestFile), kManifestFile));
+    WASTE_TRY_STATUS(digest(m_trunk.path(), kTrunkFile));
+    WASTE_TRY_STATUS(digest(m_folder.target() / kCodebooksFile, kCodebooksFile));
+    for (const SideFile& file : m_sideFiles)
+        WASTE_TRY_STATUS(digest(m_folder.target() / file.name, file.name));
+    const std::string text = composeIntegrity(m_integrity);
+    return m_folder.writeTarget(kIntegrityFile, std::as_bytes(std::span(text)));
+}
+
+ConvertReport Conversion::report(double seconds)
+{
+    m_report.containerBytes = m_plan.containerBytes();
+    const auto count = static_cast<double>(std::max<std::size_t>(1, m_layers.size()));
+    for (const auto& [number, layer] : m_layers) {
+        m_report.errors.gate += layer.errors.gate / count;
+        m_report.errors.up += layer.errors.up / count;
+        m_report.errors.down += layer.errors.down / count;
+    }
+    m_report.trunkError = m_trunk.quantised().relative();
+    m_report.seconds = seconds;
+    m_progress.report(m_report);
+    return m_report;
+}
+
+} // namespace waste

@@ -1,0 +1,151 @@
+// Every read, write, flush, close, rename and removal of a conversion fails once: it says which file and what is kept,
+// and the next run ends with the bytes of a conversion that nobody disturbed. Where the drive is full it does not even
+// end, but waits and goes on.
+//
+// WASTE_FAULTS=all fails every call; otherwise some of each kind.
+
+#include "container/container_files.h"
+#include "support/directory_content.h"
+#include "support/failing_disk.h"
+#include "support/tiny_checkpoint.h"
+#include "waste/converter.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <algorithm>
+#include <cerrno>
+
+using namespace waste;
+using Call = test::FailingDisk::Call;
+namespace fs = std::filesystem;
+
+class FailingConversionTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        if (!test::FailingDisk::isSupported())
+            QSKIP("no failing disk on this system");
+        test::writeTinyCheckpoint(place("source"),
+            {.layerCount = 3,
+                .expertCount = 2,
+                .expertWidth = 40,
+                .shardCount = 3,
+                .cutAnywhere = true,
+                .tokenizer = true});
+        QVERIFY(convert(optionsFor("reference")).has_value());
+        m_reference = test::readDirectory(place("reference"));
+    }
+
+    void aFailureIsExplainedAndTheNextRunGoesOn_data() { addCalls(); }
+    void aFailureIsExplainedAndTheNextRunGoesOn()
+    {
+        QFETCH(int, call);
+        // A failed read is tried once more before it counts.
+        const std::uint32_t failingCount = static_cast<Call>(call) == Call::Read ? 2 : 1;
+        const std::uint32_t calls = countCalls(static_cast<Call>(call));
+        QVERIFY(calls > 0);
+        int failures = 0;
+        for (std::uint32_t n = 1; n <= calls; n += step(calls, kFailuresTried)) {
+            const ConvertOptions options = optionsFor("failing");
+            Result<ConvertReport> report = Error{};
+            {
+                const test::FailingDisk disk(
+                    {.call = static_cast<Call>(call), .firstFailing = n, .failingCount = failingCount, .error = EIO});
+                report = convert(options);
+            }
+            const std::string which = "call " + std::to_string(n) + " of " + std::to_string(calls) + ": ";
+            if (!report) {
+                ++failures;
+                const Error& error = report.error();
+                QVERIFY2(error.code == ErrorCode::Io, (which + error.message).c_str());
+                QVERIFY2(error.message.find(m_folder.path().toStdString()) != std::string::npos,
+                    (which + error.message).c_str());
+                const bool hasBegun = fs::exists(options.target / ".waste-convert" / "plan.json");
+                QVERIFY2(!hasBegun || error.message.find("kept") != std::string::npos, (which + error.message).c_str());
+            }
+            const auto resumed = convert(options);
+            QVERIFY2(resumed, (which + (resumed ? "" : resumed.error().message)).c_str());
+            QVERIFY2(difference(options.target).empty(), (which + difference(options.target)).c_str());
+            fs::remove_all(options.target);
+        }
+        qInfo("%d failures, of %u calls", failures, calls);
+        QVERIFY(failures > 0 || static_cast<Call>(call) == Call::Remove);
+    }
+
+    void aFullDriveIsWaitedForWhereverItIsNoticed_data() { addCalls(); }
+    void aFullDriveIsWaitedForWhereverItIsNoticed()
+    {
+        QFETCH(int, call);
+        if (static_cast<Call>(call) == Call::Read || static_cast<Call>(call) == Call::Remove)
+            QSKIP("needs no room");
+        const std::uint32_t calls = countCalls(static_cast<Call>(call));
+        int waits = 0;
+        for (std::uint32_t n = 1; n <= calls; n += step(calls, kWaitsTried)) {
+            const ConvertOptions options = optionsFor("full");
+            const test::FailingDisk disk(
+                {.call = static_cast<Call>(call), .firstFailing = n, .failingCount = 1, .error = ENOSPC});
+            const auto report = convert(options, [&waits](const ConvertEvent& event) {
+                waits += std::holds_alternative<ConvertWaiting>(event) ? 1 : 0;
+            });
+            const std::string which = "call " + std::to_string(n) + " of " + std::to_string(calls) + ": ";
+            QVERIFY2(report, (which + (report ? "" : report.error().message)).c_str());
+            QVERIFY2(difference(options.target).empty(), (which + difference(options.target)).c_str());
+            fs::remove_all(options.target);
+        }
+        QVERIFY(waits > 0);
+    }
+
+private:
+    static constexpr std::uint32_t kFailuresTried = 8;
+    static constexpr std::uint32_t kWaitsTried = 3;
+
+    static void addCalls()
+    {
+        QTest::addColumn<int>("call");
+        QTest::newRow("read") << static_cast<int>(Call::Read);
+        QTest::newRow("write") << static_cast<int>(Call::Write);
+        QTest::newRow("flush") << static_cast<int>(Call::Flush);
+        QTest::newRow("close") << static_cast<int>(Call::Close);
+        QTest::newRow("rename") << static_cast<int>(Call::Rename);
+        QTest::newRow("remove") << static_cast<int>(Call::Remove);
+    }
+    static std::uint32_t step(std::uint32_t calls, std::uint32_t tried)
+    {
+        return qEnvironmentVariable("WASTE_FAULTS") == "all" ? 1 : std::max(1U, calls / tried);
+    }
+
+    [[nodiscard]] fs::path place(const std::string& name) const
+    {
+        return m_folder.filePath(QString::fromStdString(name)).toStdString();
+    }
+    [[nodiscard]] ConvertOptions optionsFor(const std::string& target) const
+    {
+        ConvertOptions options;
+        options.source = place("source");
+        options.target = place(target);
+        options.threadCount = 1;
+        options.created = "2026-01-31T12:00:00Z";
+        return options;
+    }
+    [[nodiscard]] std::uint32_t countCalls(Call call) const
+    {
+        const test::FailingDisk disk({.call = call});
+        (void)convert(optionsFor("counted"));
+        const std::uint32_t count = disk.callCount();
+        fs::remove_all(place("counted"));
+        return count;
+    }
+    [[nodiscard]] std::string difference(const fs::path& target) const
+    {
+        return test::difference(test::readDirectory(target), m_reference);
+    }
+
+    QTemporaryDir m_folder;
+    test::DirectoryContent m_reference;
+};
+
+QTEST_APPLESS_MAIN(FailingConversionTest)
+#include "tst_failing_conversion.moc"
