@@ -29,6 +29,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::uint32_t kDefaultRows = 10;
+constexpr std::uint32_t kPrefillChunk = 64; // whatever the budget, so that results can be compared
 constexpr std::uint32_t kPrefillChunkMax = 1024;
 
 Result<std::shared_ptr<const Tokenizer>> tokenizerOf(const Container& container)
@@ -51,6 +52,7 @@ public:
         arguments.value("--image", "FILE", into(m_imageFiles), "with --ids: fills the placeholders; may be repeated")
             .repeatable();
         arguments.flag("--markup", m_markup, "recognise special tokens in the text");
+        m_flags.options.prefillChunkTokens = kPrefillChunk;
         arguments
             .value("--chunk", "N", wholeNumberInto(m_flags.options.prefillChunkTokens, 1, kPrefillChunkMax),
                 "tokens read at once; 1 is one after the other")

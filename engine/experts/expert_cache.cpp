@@ -131,6 +131,27 @@ Result<std::optional<ExpertSource::Arrival>> ExpertCache::tryAcquireNext()
     return arrival;
 }
 
+bool ExpertCache::awaitNext()
+{
+    Lock lock(m_mutex);
+    while (!hasArrived() && isAnyOnItsWay()) {
+        if (std::exchange(m_isCalledBack, false))
+            return false;
+        waitForReads(lock);
+    }
+    m_isCalledBack = false;
+    return true;
+}
+
+void ExpertCache::stopAwaiting()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_isCalledBack = true;
+    }
+    m_loaded.notify_all();
+}
+
 std::uint32_t ExpertCache::guessesWanted(std::uint16_t layer)
 {
     const std::lock_guard lock(m_mutex);
@@ -237,14 +258,19 @@ bool ExpertCache::isLeft(std::uint32_t record) const
     return expert < m_grid.expertCount && m_left[expert] != 0;
 }
 
+bool ExpertCache::hasArrived()
+{
+    for (; m_arrivedEnd < m_arrived.size(); ++m_arrivedEnd) {
+        const std::uint32_t record = m_arrived[m_arrivedEnd];
+        if (isLeft(record) && m_slots.isResident(record)) // else acquired by name, or evicted by such an access
+            return true;
+    }
+    return false;
+}
+
 std::uint32_t ExpertCache::nextArrived()
 {
-    while (m_arrivedEnd < m_arrived.size()) {
-        const std::uint32_t record = m_arrived[m_arrivedEnd++];
-        if (isLeft(record) && m_slots.isResident(record)) // else acquired by name, or evicted by such an access
-            return record;
-    }
-    return kNone;
+    return hasArrived() ? m_arrived[m_arrivedEnd++] : kNone;
 }
 
 // Whether waiting brings one of the announced records.

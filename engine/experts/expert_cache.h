@@ -32,8 +32,8 @@ namespace waste {
 // as an announcement fits the window or its records are acquired in order. Guesses are the exception: a
 // reader with nothing else to do gives them slots.
 //
-// One consumer thread announces, guesses, acquires and releases; statistics() is for any thread. Only
-// acquire() and acquireNext() block; nothing is read under the lock, and nothing is allocated after
+// One consumer thread announces, guesses, acquires and releases; statistics() and stopAwaiting() are for any thread.
+// Only acquire(), acquireNext() and awaitNext() block; nothing is read under the lock, and nothing is allocated after
 // create().
 class ExpertCache final : public ExpertSource, private ReadQueue {
 public:
@@ -64,6 +64,8 @@ public:
     void announce(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
     Result<Arrival> acquireNext() override;
     Result<std::optional<Arrival>> tryAcquireNext() override;
+    bool awaitNext() override;
+    void stopAwaiting() override;
     [[nodiscard]] std::uint32_t guessesWanted(std::uint16_t layer) override;
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
 
@@ -107,6 +109,7 @@ private:
 
     // All of these hold m_mutex; those that take the lock give it up while they read or wait.
     [[nodiscard]] bool isLeft(std::uint32_t record) const;
+    [[nodiscard]] bool hasArrived();
     [[nodiscard]] std::uint32_t nextArrived();
     [[nodiscard]] bool isAnyOnItsWay() const;
     [[nodiscard]] std::uint32_t firstLeft() const;
@@ -147,6 +150,7 @@ private:
     std::size_t m_readEnd = 0; // those before this need no reader any more
     std::vector<std::uint32_t> m_arrived; // announced records in memory, in order of arrival
     std::size_t m_arrivedEnd = 0; // those before this have been handed out
+    bool m_isCalledBack = false; // by stopAwaiting()
     std::vector<std::uint32_t> m_guesses; // records, best first
     std::size_t m_guessEnd = 0; // those before this have been looked at
     std::vector<std::uint32_t> m_recalled; // records of earlier runs, most used first

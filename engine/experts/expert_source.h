@@ -89,6 +89,11 @@ public:
     // released.
     virtual Result<std::optional<Arrival>> tryAcquireNext() = 0;
 
+    // Waits until acquireNext() would not wait for a read of somebody else; false if stopAwaiting() was called since
+    // the last time. For who has other work to turn to.
+    virtual bool awaitNext() { return true; }
+    virtual void stopAwaiting() { } // any thread
+
     // How many guesses at that layer would help now; 0: do not bother.
     [[nodiscard]] virtual std::uint32_t guessesWanted(std::uint16_t layer) = 0;
 

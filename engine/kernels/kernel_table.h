@@ -36,12 +36,12 @@ struct KernelTable {
     };
     void (*multiplyVqRows)(const VqMatrixView& matrix, const Vectors& vectors, std::uint32_t begin, std::uint32_t end);
 
-    // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a
-    // multiple of 8; of vecDim for an expert.
+    // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a multiple of 8.
     void (*unpackRow)(
         const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
-    void (*unpackVqRow)(
-        const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+    // The same for rows [rowBegin, rowEnd) of an expert, `stride` values apart; `begin` is a multiple of vecDim.
+    void (*unpackVqRows)(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint32_t rowEnd, std::uint32_t begin,
+        std::uint32_t end, float* values, std::size_t stride);
 
     // y[t·yStride + r] = Σ_c w[r·wStride + c]·x[t·xStride + c]; added to y if `accumulate`.
     struct RowsTimesTokens {
@@ -88,6 +88,12 @@ struct KernelTable {
     void (*situ)(Situ parameters, float* gate, const float* up, std::size_t count);
     // x[i] ← x[i]·σ(x[i])
     void (*siluInPlace)(float* x, std::size_t count);
+    // g[i] = the logarithm of what a key channel keeps of its row of S, never above 0 (spec: model 6.4 step 4)
+    struct LogDecay {
+        float rate = 0; // e^A_log of the head
+        float lowerBound = 0; // < 0: lowerBound·σ(rate·z); else −rate·softplus(z)
+    };
+    void (*logDecay)(LogDecay parameters, const float* z, float* g, std::size_t count);
 
     // One token of one KDA head (spec: model 6.4 step 7). S [dim][dim], row = key channel.
     struct KdaStep {

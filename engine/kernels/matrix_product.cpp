@@ -8,34 +8,6 @@ namespace waste::kernels {
 
 namespace {
 
-// Few vectors: by kernels that decode in registers. False if these are too many.
-bool multiplyFew(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input,
-    const TokenOutput& output, std::uint32_t begin, std::uint32_t end)
-{
-    if (input.tokens != 1)
-        return false;
-    kernels.multiplyRows(matrix, input.x, output.y, begin, end);
-    return true;
-}
-
-// Four at a time are as fast as many unpacked into a tile, one alone takes twice as long as its share of two.
-bool multiplyFew(const KernelTable& kernels, const VqMatrixView& matrix, const TokenInput& input,
-    const TokenOutput& output, std::uint32_t begin, std::uint32_t end)
-{
-    constexpr std::size_t kFewMax = 12;
-    if (input.tokens > kFewMax)
-        return false;
-    for (std::size_t token = 0; token < input.tokens;) {
-        const std::size_t rest = input.tokens - token;
-        const std::size_t count = rest == kVqVectorsMax + 1 ? kVqVectorsMax - 1 : std::min(rest, kVqVectorsMax);
-        kernels.multiplyVqRows(matrix,
-            {input.x + token * input.stride, input.stride, count, output.y + token * output.stride, output.stride},
-            begin, end);
-        token += count;
-    }
-    return true;
-}
-
 // Rows as f32 for some columns: in place where they are stored like that, else unpacked into the tile.
 struct RowsAsFloats {
     const float* values;
@@ -43,57 +15,62 @@ struct RowsAsFloats {
 };
 
 RowsAsFloats unpack(const KernelTable& kernels, const MatrixView& matrix, std::uint32_t row, std::uint32_t rows,
-    std::uint32_t begin, std::uint32_t end, float* tile)
+    std::uint32_t begin, std::uint32_t end, float* tile, std::size_t stride)
 {
     if (matrix.format == WeightFormat::F32) {
-        const std::size_t stride = matrix.rowBytes / sizeof(float);
-        return {reinterpret_cast<const float*>(matrix.payload) + row * stride + begin, stride};
+        const std::size_t rowFloats = matrix.rowBytes / sizeof(float);
+        return {reinterpret_cast<const float*>(matrix.payload) + row * rowFloats + begin, rowFloats};
     }
     for (std::uint32_t r = 0; r < rows; ++r)
-        kernels.unpackRow(matrix, row + r, begin, end, tile + r * kTileStride);
-    return {tile, kTileStride};
+        kernels.unpackRow(matrix, row + r, begin, end, tile + r * stride);
+    return {tile, stride};
 }
 
 RowsAsFloats unpack(const KernelTable& kernels, const VqMatrixView& matrix, std::uint32_t row, std::uint32_t rows,
-    std::uint32_t begin, std::uint32_t end, float* tile)
+    std::uint32_t begin, std::uint32_t end, float* tile, std::size_t stride)
 {
-    for (std::uint32_t r = 0; r < rows; ++r)
-        kernels.unpackVqRow(matrix, row + r, begin, end, tile + r * kTileStride);
-    return {tile, kTileStride};
+    kernels.unpackVqRows(matrix, row, row + rows, begin, end, tile, stride);
+    return {tile, stride};
 }
 
-std::uint32_t panelColumns(const MatrixView&)
+// A tile of many rows and few columns: with its inputs and the codebooks it stays in the nearest caches, and an
+// expert's indices, which lie side by side for 64 rows, are read in their order.
+constexpr std::uint32_t kSquareRows = 64;
+constexpr std::uint32_t kSquareColumns = 64;
+static_assert(kSquareRows * kSquareColumns <= kTileFloats);
+
+std::uint32_t squareColumns(const MatrixView&)
 {
-    return kTileColumns;
+    return kSquareColumns;
 }
-std::uint32_t panelColumns(const VqMatrixView& matrix)
+std::uint32_t squareColumns(const VqMatrixView& matrix)
 {
-    return static_cast<std::uint32_t>(kTileColumns / matrix.vecDim * matrix.vecDim);
+    return std::max<std::uint32_t>(kSquareColumns / matrix.vecDim, 1) * matrix.vecDim;
 }
 
-// Columns outside, rows inside: the inputs of one panel stay in the cache for all rows.
 template<typename Matrix>
-void multiplyAny(const KernelTable& kernels, const Matrix& matrix, const TokenInput& input, const TokenOutput& output,
+void multiplySideBySide(const KernelTable& kernels, const Matrix& matrix, const SideBySide& input, float* y,
     std::uint32_t begin, std::uint32_t end, float* tile)
 {
-    if (multiplyFew(kernels, matrix, input, output, begin, end))
-        return;
-    const std::uint32_t panel = panelColumns(matrix);
-    for (std::uint32_t column = 0; column < matrix.columns; column += panel) {
-        const std::uint32_t columnEnd = std::min(column + panel, matrix.columns);
-        for (std::uint32_t row = begin; row < end; row += kTileRows) {
-            const std::uint32_t rows = std::min<std::uint32_t>(kTileRows, end - row);
-            const RowsAsFloats weights = unpack(kernels, matrix, row, rows, column, columnEnd, tile);
-            kernels.multiplyTokens({.w = weights.values,
-                .wStride = weights.stride,
+    const std::uint32_t square = squareColumns(matrix);
+    const auto tileRows = static_cast<std::uint32_t>(std::min<std::size_t>(kSquareRows, kTileFloats / square));
+    for (std::uint32_t row = begin; row < end; row += tileRows) {
+        const std::uint32_t rows = std::min(tileRows, end - row);
+        float* const sums = y + row * input.count;
+        std::fill_n(sums, rows * input.count, 0.0F);
+        for (std::uint32_t column = 0; column < matrix.columns; column += square) {
+            const std::uint32_t columnEnd = std::min(column + square, matrix.columns);
+            const RowsAsFloats weights = unpack(kernels, matrix, row, rows, column, columnEnd, tile, square);
+            kernels.addProduct({.a = weights.values,
+                .aRowStride = weights.stride,
+                .aDepthStride = 1,
+                .b = input.x + column * input.count,
+                .bStride = input.count,
+                .c = sums,
+                .cStride = input.count,
                 .rows = rows,
-                .x = input.x + column,
-                .xStride = input.stride,
-                .tokens = input.tokens,
-                .columns = columnEnd - column,
-                .y = output.y + row,
-                .yStride = output.stride,
-                .accumulate = column != 0});
+                .depth = columnEnd - column,
+                .columns = input.count});
         }
     }
 }
@@ -110,16 +87,57 @@ MatrixView rowRange(const MatrixView& matrix, std::uint32_t first, std::uint32_t
     return range;
 }
 
+// Columns outside, rows inside: the inputs of one panel stay in the cache for all rows.
 void multiply(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input, const TokenOutput& output,
     std::uint32_t begin, std::uint32_t end, float* tile)
 {
-    multiplyAny(kernels, matrix, input, output, begin, end, tile);
+    if (input.tokens == 1) {
+        kernels.multiplyRows(matrix, input.x, output.y, begin, end);
+        return;
+    }
+    for (std::uint32_t column = 0; column < matrix.columns; column += kTileColumns) {
+        const std::uint32_t columnEnd = std::min<std::uint32_t>(column + kTileColumns, matrix.columns);
+        for (std::uint32_t row = begin; row < end; row += kTileRows) {
+            const std::uint32_t rows = std::min<std::uint32_t>(kTileRows, end - row);
+            const RowsAsFloats weights = unpack(kernels, matrix, row, rows, column, columnEnd, tile, kTileStride);
+            kernels.multiplyTokens({.w = weights.values,
+                .wStride = weights.stride,
+                .rows = rows,
+                .x = input.x + column,
+                .xStride = input.stride,
+                .tokens = input.tokens,
+                .columns = columnEnd - column,
+                .y = output.y + row,
+                .yStride = output.stride,
+                .accumulate = column != 0});
+        }
+    }
 }
 
 void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const TokenInput& input,
-    const TokenOutput& output, std::uint32_t begin, std::uint32_t end, float* tile)
+    const TokenOutput& output, std::uint32_t begin, std::uint32_t end)
 {
-    multiplyAny(kernels, matrix, input, output, begin, end, tile);
+    for (std::size_t token = 0; token < input.tokens;) {
+        // One alone takes twice as long as its share of two.
+        const std::size_t rest = input.tokens - token;
+        const std::size_t count = rest == kVqVectorsMax + 1 ? kVqVectorsMax - 1 : std::min(rest, kVqVectorsMax);
+        kernels.multiplyVqRows(matrix,
+            {input.x + token * input.stride, input.stride, count, output.y + token * output.stride, output.stride},
+            begin, end);
+        token += count;
+    }
+}
+
+void multiply(const KernelTable& kernels, const MatrixView& matrix, const SideBySide& input, float* y,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    multiplySideBySide(kernels, matrix, input, y, begin, end, tile);
+}
+
+void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const SideBySide& input, float* y,
+    std::uint32_t begin, std::uint32_t end, float* tile)
+{
+    multiplySideBySide(kernels, matrix, input, y, begin, end, tile);
 }
 
 } // namespace waste::kernels

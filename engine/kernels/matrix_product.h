@@ -27,13 +27,28 @@ inline constexpr std::size_t kTileColumns = 1024;
 inline constexpr std::size_t kTileStride = kTileColumns + 16;
 inline constexpr std::size_t kTileFloats = kTileRows * kTileStride;
 
+// Vectors side by side: value i of vector v at x[i · count + v]. A multiple of this many, so that whole registers of
+// vectors are multiplied by one weight; what stands in the places of missing vectors means nothing.
+inline constexpr std::size_t kSideBySide = 8;
+struct SideBySide {
+    const float* x = nullptr; // [columns][count]
+    std::size_t count = 0;
+};
+
 // `count` rows from `first` on, as a matrix of their own.
 MatrixView rowRange(const MatrixView& matrix, std::uint32_t first, std::uint32_t count);
 
 // Rows begin..end-1. `tile` is scratch of kTileFloats. A row's result does not depend on begin and end.
 void multiply(const KernelTable& kernels, const MatrixView& matrix, const TokenInput& input, const TokenOutput& output,
     std::uint32_t begin, std::uint32_t end, float* tile);
+// An expert's rows are decoded again for every few vectors.
 void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const TokenInput& input,
-    const TokenOutput& output, std::uint32_t begin, std::uint32_t end, float* tile);
+    const TokenOutput& output, std::uint32_t begin, std::uint32_t end);
+
+// The same for vectors that lie side by side, y [rows][input.count]; rows are decoded once for all of them.
+void multiply(const KernelTable& kernels, const MatrixView& matrix, const SideBySide& input, float* y,
+    std::uint32_t begin, std::uint32_t end, float* tile);
+void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const SideBySide& input, float* y,
+    std::uint32_t begin, std::uint32_t end, float* tile);
 
 } // namespace waste::kernels

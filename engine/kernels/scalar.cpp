@@ -148,14 +148,18 @@ void lookUp(const VqMatrixView& matrix, const std::uint8_t* indices, float* valu
     }
 }
 
-void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)
+void unpackVqRows(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint32_t rowEnd, std::uint32_t begin,
+    std::uint32_t end, float* values, std::size_t stride)
 {
-    const IndexWalk walk = walkIndices(matrix, row);
-    const float scale = floatFromHalf(matrix.scales[row]);
-    for (std::uint32_t column = begin; column < end; column += matrix.vecDim, values += matrix.vecDim) {
-        lookUp(matrix, walk.first + column / matrix.vecDim * walk.step, values);
-        for (std::size_t i = 0; i < matrix.vecDim; ++i)
-            values[i] *= scale;
+    for (std::uint32_t row = rowBegin; row < rowEnd; ++row, values += stride) {
+        const IndexWalk walk = walkIndices(matrix, row);
+        const float scale = floatFromHalf(matrix.scales[row]);
+        for (std::uint32_t column = begin; column < end; column += matrix.vecDim) {
+            float* const vector = values + (column - begin);
+            lookUp(matrix, walk.first + column / matrix.vecDim * walk.step, vector);
+            for (std::size_t i = 0; i < matrix.vecDim; ++i)
+                vector[i] *= scale;
+        }
     }
 }
 
@@ -255,6 +259,19 @@ void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_
     }
 }
 
+// ln(1 + e^z), which is z itself from 20 on
+float softplus(float z)
+{
+    return z > 20 ? z : std::log1p(std::exp(z));
+}
+
+void logDecay(KernelTable::LogDecay parameters, const float* z, float* g, std::size_t count)
+{
+    const bool isBounded = parameters.lowerBound < 0;
+    for (std::size_t i = 0; i < count; ++i)
+        g[i] = isBounded ? parameters.lowerBound * sigmoid(parameters.rate * z[i]) : -parameters.rate * softplus(z[i]);
+}
+
 // A column of S depends on its own entries only, so a strip of columns takes both passes at once and stays
 // in the first-level cache between them.
 void kdaStep(const KernelTable::KdaStep& step)
@@ -297,7 +314,7 @@ const KernelTable& scalarTable()
         .multiplyRows = multiplyRows,
         .multiplyVqRows = multiplyVqRows,
         .unpackRow = unpackRow,
-        .unpackVqRow = unpackVqRow,
+        .unpackVqRows = unpackVqRows,
         .multiplyTokens = multiplyTokens,
         .addProduct = addProduct,
         .expOfDifference = expOfDifference,
@@ -306,6 +323,7 @@ const KernelTable& scalarTable()
         .silu = silu,
         .situ = situ,
         .siluInPlace = siluInPlace,
+        .logDecay = logDecay,
         .kdaStep = kdaStep,
         .splitPlanes = scalar::splitPlanes,
         .multiplyPlanes = scalar::multiplyPlanes,

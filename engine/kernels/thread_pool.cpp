@@ -1,6 +1,7 @@
 #include "kernels/thread_pool.h"
 
 #include "base/checked.h"
+#include "kernels/spin.h"
 #include "platform/threads.h"
 
 #include <cassert>
@@ -29,15 +30,6 @@ std::uint32_t nextPiece(std::uint64_t ticket)
 std::uint64_t makeTicket(std::uint32_t loop, std::uint32_t piece)
 {
     return std::uint64_t{loop} << 32 | piece;
-}
-
-void pause()
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
 }
 
 } // namespace
@@ -101,7 +93,7 @@ void ThreadPool::run(std::uint32_t count, std::uint32_t grain, Loop loop, void* 
     drawPieces(0);
     for (int spins = 0; m_piecesDone.load(std::memory_order_acquire) != pieces; ++spins) {
         if (spins < kSpinsBeforeYield)
-            pause();
+            spinPause();
         else
             std::this_thread::yield();
     }
@@ -139,7 +131,7 @@ void ThreadPool::work(std::uint32_t worker)
             seenTicket = ticket;
             spins = 0;
         } else if (++spins < kSpinsBeforeSleep) {
-            pause();
+            spinPause();
         } else {
             sleepUntilChanged(seenTicket);
             spins = 0;

@@ -63,6 +63,39 @@ __m256 tanh8(__m256 x)
     return _mm256_blendv_ps(far, nearZero, _mm256_cmp_ps(magnitude, _mm256_set1_ps(0.625F), _CMP_LT_OQ));
 }
 
+// ln w for 1 ≤ w ≤ 2, by a polynomial in w − 1 or w/2 − 1, whichever is smaller.
+__m256 logOneToTwo8(__m256 w)
+{
+    const __m256 one = _mm256_set1_ps(1.0F);
+    const __m256 isUpper = _mm256_cmp_ps(w, _mm256_set1_ps(1.41421356F), _CMP_GT_OQ);
+    const __m256 halved = _mm256_blendv_ps(w, _mm256_mul_ps(w, _mm256_set1_ps(0.5F)), isUpper);
+    const __m256 exponent = _mm256_and_ps(isUpper, one);
+    const __m256 x = _mm256_sub_ps(halved, one);
+    const __m256 square = _mm256_mul_ps(x, x);
+    __m256 p = _mm256_set1_ps(7.0376836292e-2F);
+    constexpr float kCoefficients[] = {-1.1514610310e-1F, 1.1676998740e-1F, -1.2420140846e-1F, 1.4249322787e-1F,
+        -1.6668057665e-1F, 2.0000714765e-1F, -2.4999993993e-1F, 3.3333331174e-1F};
+    for (const float coefficient : kCoefficients)
+        p = _mm256_fmadd_ps(p, x, _mm256_set1_ps(coefficient));
+    __m256 sum = _mm256_mul_ps(_mm256_mul_ps(p, x), square);
+    sum = _mm256_fmadd_ps(exponent, _mm256_set1_ps(-2.12194440e-4F), sum);
+    sum = _mm256_fmadd_ps(square, _mm256_set1_ps(-0.5F), sum);
+    return _mm256_fmadd_ps(exponent, _mm256_set1_ps(0.693359375F), _mm256_add_ps(x, sum));
+}
+
+// ln(1 + e^z) = max(z, 0) + ln(1 + u) with u = e^−|z|. 1 + u loses digits of u, but by the same factor in ln(1 + u) as
+// in (1 + u) − 1.
+__m256 softplus8(__m256 z)
+{
+    const __m256 one = _mm256_set1_ps(1.0F);
+    const __m256 u = exp8(_mm256_or_ps(z, _mm256_set1_ps(-0.0F)));
+    const __m256 w = _mm256_add_ps(one, u);
+    const __m256 rounded = _mm256_sub_ps(w, one);
+    const __m256 isLost = _mm256_cmp_ps(rounded, _mm256_setzero_ps(), _CMP_EQ_OQ);
+    const __m256 log1p = _mm256_mul_ps(logOneToTwo8(w), _mm256_div_ps(u, rounded));
+    return _mm256_add_ps(_mm256_max_ps(_mm256_setzero_ps(), z), _mm256_blendv_ps(log1p, u, isLost));
+}
+
 // y[i] ← f(y[i], x[i]), eight at a time.
 template<typename Function>
 void transform(const float* x, float* y, std::size_t count, Function function)
@@ -102,6 +135,19 @@ void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_
         const __m256 squashed = _mm256_mul_ps(beta, tanh8(_mm256_div_ps(g, beta)));
         return _mm256_mul_ps(_mm256_mul_ps(squashed, sigmoid8(g)), u);
     });
+}
+
+void logDecay(KernelTable::LogDecay parameters, const float* z, float* g, std::size_t count)
+{
+    const __m256 rate = _mm256_set1_ps(parameters.rate);
+    if (parameters.lowerBound < 0) {
+        const __m256 bound = _mm256_set1_ps(parameters.lowerBound);
+        transform(
+            z, g, count, [=](__m256, __m256 x) { return _mm256_mul_ps(bound, sigmoid8(_mm256_mul_ps(rate, x))); });
+    } else {
+        const __m256 factor = _mm256_set1_ps(-parameters.rate);
+        transform(z, g, count, [=](__m256, __m256 x) { return _mm256_mul_ps(factor, softplus8(x)); });
+    }
 }
 
 float expAndSum(float* x, float maximum, std::size_t count)
@@ -188,8 +234,10 @@ void multiplyBlock(const KernelTable::RowsTimesTokens& product, std::size_t row,
         const __m256i mask = maskOf(product.columns - column);
         step([mask](const float* p) { return _mm256_maskload_ps(p, mask); }, column);
     }
+#pragma GCC unroll 8
     for (std::size_t t = 0; t < kTokens; ++t) {
         float* const y = product.y + (token + t) * product.yStride + row;
+#pragma GCC unroll 8
         for (std::size_t r = 0; r < kRows; ++r)
             y[r] = product.accumulate ? y[r] + sumLanes(sums[r][t]) : sumLanes(sums[r][t]);
     }
@@ -223,17 +271,29 @@ void addBlock(const KernelTable::AddedProduct& product, std::size_t row, std::si
 {
     const auto load = [&](const float* p) { return kMasked ? _mm256_maskload_ps(p, mask) : _mm256_loadu_ps(p); };
     __m256 sums[kRows][kRegisters] = {};
-    for (std::size_t k = 0; k < product.depth; ++k) {
-        __m256 b[kRegisters];
+    // A pointer for every three rows: one of them and twice the stride are the addresses that an instruction can form,
+    // and the loop has no time for others.
+    constexpr std::size_t kPointers = (kRows + 2) / 3;
+    const std::size_t stride = product.aRowStride;
+    const float* a[kPointers];
+    for (std::size_t i = 0; i < kPointers; ++i)
+        a[i] = product.a + (row + 3 * i) * stride;
+    const float* b = product.b + column;
+    for (std::size_t k = 0; k < product.depth; ++k, b += product.bStride) {
+        __m256 values[kRegisters];
         for (std::size_t n = 0; n < kRegisters; ++n)
-            b[n] = load(product.b + k * product.bStride + column + n * kWidth);
+            values[n] = load(b + n * kWidth);
         for (std::size_t r = 0; r < kRows; ++r) {
-            const __m256 a = _mm256_broadcast_ss(product.a + (row + r) * product.aRowStride + k * product.aDepthStride);
+            const __m256 factor = _mm256_broadcast_ss(a[r / 3] + r % 3 * stride);
             for (std::size_t n = 0; n < kRegisters; ++n)
-                sums[r][n] = _mm256_fmadd_ps(a, b[n], sums[r][n]);
+                sums[r][n] = _mm256_fmadd_ps(factor, values[n], sums[r][n]);
         }
+        for (const float*& pointer : a)
+            pointer += product.aDepthStride;
     }
+#pragma GCC unroll 8
     for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
         for (std::size_t n = 0; n < kRegisters; ++n) {
             float* const c = product.c + (row + r) * product.cStride + column + n * kWidth;
             const __m256 value = _mm256_add_ps(load(c), sums[r][n]);
@@ -310,6 +370,7 @@ void kdaStrip(const KernelTable::KdaStep& step, std::size_t first, __m256i mask)
             sums[n] = _mm256_fmadd_ps(query, updated, sums[n]);
         }
     }
+#pragma GCC unroll 8
     for (std::size_t n = 0; n < kRegisters; ++n)
         store(step.output + first + n * kWidth, sums[n]);
 }
@@ -337,7 +398,7 @@ const KernelTable& avx2Table()
         .multiplyRows = avx2::multiplyRows,
         .multiplyVqRows = avx2::multiplyVqRows,
         .unpackRow = avx2::unpackRow,
-        .unpackVqRow = avx2::unpackVqRow,
+        .unpackVqRows = avx2::unpackVqRows,
         .multiplyTokens = multiplyTokens,
         .addProduct = addProduct,
         .expOfDifference = expOfDifference,
@@ -346,6 +407,7 @@ const KernelTable& avx2Table()
         .silu = silu,
         .situ = situ,
         .siluInPlace = siluInPlace,
+        .logDecay = logDecay,
         .kdaStep = kdaStep,
         .splitPlanes = avx2::splitPlanes,
         .multiplyPlanes = avx2::multiplyPlanes,

@@ -18,7 +18,8 @@ void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint3
 void multiplyVqRows(
     const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end);
 void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
-void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+void unpackVqRows(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint32_t rowEnd, std::uint32_t begin,
+    std::uint32_t end, float* values, std::size_t stride);
 
 // x86_avx2_planes.cpp
 void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes);
@@ -36,6 +37,9 @@ void multiplyTables(
 namespace {
 
 constexpr std::size_t kWidth = 8; // floats in a register
+
+// Loops that empty an array of registers carry "#pragma GCC unroll": where GCC 12 leaves one of them a loop, it keeps
+// the whole array in memory, and the loop that fills it stores every sum in every step (a half of the speed).
 
 // All lanes below `count` (1..8).
 inline __m256i maskOf(std::size_t count)

@@ -4,7 +4,7 @@
 
 // Products of Q4G and Q8G weights with vectors in two planes (reduced_inputs.h). One vector: unsigned nibbles
 // times signed bytes, both planes; their zero point comes off with the sum of the group. Several: weights
-// become 16-bit integers once for all of them.
+// become 16-bit integers, packed once for all of them.
 
 namespace waste::kernels {
 
@@ -123,136 +123,208 @@ void multiplyOne(const MatrixView& matrix, const PlaneInput& input, float* y, st
     }
 }
 
-// ---- several vectors
+// ---- several vectors: sixteen rows lie side by side as pairs of 16-bit integers, two columns of a row in each lane.
+// Every lane sums a row of its own, so nothing is added across lanes, and a weight that is loaded serves six vectors.
 
-constexpr std::size_t kRows = 4;
+constexpr std::size_t kPanelRows = 16;
+constexpr std::size_t kPanelGroups = 4; // 16 KiB of weights: half of the first-level cache
+constexpr std::size_t kPairs = kPlaneGroup / 2;
+constexpr std::size_t kRegisterRows = 8;
 constexpr std::size_t kTokensMax = 64; // whose sums are kept at a time
+constexpr std::size_t kBlockTokens = 6; // twelve sums, two weights, an input and a product fill the registers
 
-// Rows of one panel of eight groups as 16-bit integers.
-struct WidenedRows {
-    alignas(32) std::int16_t values[kRows][kPlaneLanes * kPlaneGroup];
+struct PackedGroup {
+    alignas(32) std::int16_t pairs[kPairs][kPanelRows][2];
 };
 
-void widenQ4(const std::uint8_t* bytes, std::int16_t* values, std::size_t count)
+// Eight rows of eight 32-bit words each become eight words of eight rows each.
+void transpose(__m256i (&v)[8])
 {
-    const __m256i fifteen = _mm256_set1_epi16(15);
-    const __m256i eight = _mm256_set1_epi16(8);
-    for (std::size_t i = 0; i < count; i += 32) {
-        const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i / 2)));
-        const __m256i even = _mm256_sub_epi16(_mm256_and_si256(wide, fifteen), eight);
-        const __m256i odd = _mm256_sub_epi16(_mm256_srli_epi16(wide, 4), eight);
-        const __m256i low = _mm256_unpacklo_epi16(even, odd);
-        const __m256i high = _mm256_unpackhi_epi16(even, odd);
-        auto* const out = reinterpret_cast<__m256i*>(values + i);
-        _mm256_store_si256(out, _mm256_permute2x128_si256(low, high, 0x20));
-        _mm256_store_si256(out + 1, _mm256_permute2x128_si256(low, high, 0x31));
+    __m256i pairs[8];
+    for (std::size_t i = 0; i < 8; i += 2) {
+        pairs[i] = _mm256_unpacklo_epi32(v[i], v[i + 1]);
+        pairs[i + 1] = _mm256_unpackhi_epi32(v[i], v[i + 1]);
+    }
+    __m256i fours[8];
+    for (std::size_t i = 0; i < 8; i += 4) {
+        fours[i] = _mm256_unpacklo_epi64(pairs[i], pairs[i + 2]);
+        fours[i + 1] = _mm256_unpackhi_epi64(pairs[i], pairs[i + 2]);
+        fours[i + 2] = _mm256_unpacklo_epi64(pairs[i + 1], pairs[i + 3]);
+        fours[i + 3] = _mm256_unpackhi_epi64(pairs[i + 1], pairs[i + 3]);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+        v[i] = _mm256_permute2x128_si256(fours[i], fours[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2x128_si256(fours[i], fours[i + 4], 0x31);
     }
 }
 
-void widenQ8(const std::uint8_t* bytes, std::int16_t* values, std::size_t count)
+// A word holds four bytes of a row; a byte is the nibbles of two columns, left unsigned here.
+struct Q4Pairs {
+    static constexpr std::size_t kBytes = Q4Group::kBytes;
+    static constexpr std::int32_t kZeroPoint = Q4Group::kZeroPoint;
+    static constexpr std::size_t kInWord = 4;
+    static __m256i get(__m256i words, std::size_t i)
+    {
+        const __m256i byte = _mm256_srli_epi32(words, static_cast<int>(8 * i));
+        const __m256i low = _mm256_and_si256(byte, _mm256_set1_epi32(15));
+        return _mm256_or_si256(low, _mm256_and_si256(_mm256_slli_epi32(byte, 12), _mm256_set1_epi32(15 << 16)));
+    }
+};
+
+struct Q8Pairs {
+    static constexpr std::size_t kBytes = Q8Group::kBytes;
+    static constexpr std::int32_t kZeroPoint = Q8Group::kZeroPoint;
+    static constexpr std::size_t kInWord = 2;
+    static __m256i get(__m256i words, std::size_t i)
+    {
+        const __m256i two = i == 0 ? _mm256_slli_epi32(words, 16) : words; // in the upper half
+        const __m256i upper = _mm256_srai_epi32(two, 24);
+        const __m256i lower = _mm256_srai_epi32(_mm256_slli_epi32(two, 8), 24);
+        return _mm256_blend_epi16(lower, _mm256_slli_epi32(upper, 16), 0xAA);
+    }
+};
+
+// One group of eight rows into their half of the panel.
+template<typename Pairs>
+void packGroup(
+    const std::uint8_t* const (&rows)[kPanelRows], std::size_t offset, std::size_t firstRow, PackedGroup& out)
 {
-    for (std::size_t i = 0; i < count; i += 16) {
-        const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(values + i), _mm256_cvtepi8_epi16(narrow));
+    for (std::size_t byte = 0; byte < Pairs::kBytes; byte += kRegisterBytes) {
+        __m256i words[8];
+        for (std::size_t r = 0; r < kRegisterRows; ++r)
+            words[r] = load(rows[firstRow + r] + offset + byte);
+        transpose(words);
+        std::size_t pair = byte / 4 * Pairs::kInWord;
+        for (const __m256i word : words) {
+            for (std::size_t i = 0; i < Pairs::kInWord; ++i, ++pair)
+                _mm256_store_si256(reinterpret_cast<__m256i*>(out.pairs[pair][firstRow]), Pairs::get(word, i));
+        }
     }
 }
 
-// Sums of four rows and kTokens tokens over one group; sums[t] holds those of token t.
+// Sums of sixteen rows and kTokens tokens over one group, on top of what `sums` holds.
 template<std::size_t kTokens>
 void multiplyGroup(
-    const WidenedRows& weights, std::size_t column, const PlaneGroup* const (&x)[kTokens], __m128i (&sums)[kTokens])
+    const PackedGroup& weights, const PlaneGroup* x, std::size_t tokenStride, __m256i (&sums)[2][kTokens])
 {
-    __m256i parts[kRows][kTokens] = {};
-    for (std::size_t i = 0; i < kPlaneGroup; i += 16) {
-        __m256i inputs[kTokens];
-        for (std::size_t t = 0; t < kTokens; ++t)
-            inputs[t] = load(x[t]->whole + i);
-        for (std::size_t r = 0; r < kRows; ++r) {
-            const __m256i w = load(weights.values[r] + column + i);
-            for (std::size_t t = 0; t < kTokens; ++t)
-                parts[r][t] = _mm256_add_epi32(parts[r][t], _mm256_madd_epi16(w, inputs[t]));
+    for (std::size_t pair = 0; pair < kPairs; ++pair) {
+        const __m256i first = load(weights.pairs[pair][0]);
+        const __m256i second = load(weights.pairs[pair][kRegisterRows]);
+        for (std::size_t t = 0; t < kTokens; ++t) {
+            std::int32_t columns = 0;
+            __builtin_memcpy(&columns, x[t * tokenStride].whole + 2 * pair, sizeof columns);
+            const __m256i input = _mm256_set1_epi32(columns);
+            sums[0][t] = _mm256_add_epi32(sums[0][t], _mm256_madd_epi16(first, input));
+            sums[1][t] = _mm256_add_epi32(sums[1][t], _mm256_madd_epi16(second, input));
+            // One vector after another: all inputs and products at once would not fit the registers, and sums in
+            // memory cost a third of the speed.
+            __asm__("" : "+x"(sums[0][t]), "+x"(sums[1][t]));
         }
-    }
-    for (std::size_t t = 0; t < kTokens; ++t) {
-        const __m256i pairs =
-            _mm256_hadd_epi32(_mm256_hadd_epi32(parts[0][t], parts[1][t]), _mm256_hadd_epi32(parts[2][t], parts[3][t]));
-        sums[t] = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
     }
 }
 
-using Lanes = __m128[kPlaneLanes]; // of one token: a lane's sums of four rows
+struct Panel {
+    PackedGroup groups[kPanelGroups];
+    float scales[kPanelGroups][kPanelRows];
+};
+struct Lanes { // of one token: the shares of sixteen rows
+    alignas(32) float values[kPlaneLanes][kPanelRows];
+};
 
-template<std::size_t kTokens>
-void multiplyPanel(const WidenedRows& weights, const float (&rowScales)[kPlaneLanes][kRows], const PlaneInput& input,
-    std::size_t token, std::size_t firstGroup, std::size_t groups, Lanes* lanes)
+template<typename Pairs, std::size_t kTokens>
+void multiplyPanel(const Panel& panel, std::size_t firstGroup, std::size_t groups, const PlaneInput& input,
+    std::size_t token, Lanes* lanes)
 {
     for (std::size_t g = 0; g < groups; ++g) {
-        const PlaneGroup* x[kTokens];
-        __m128i sums[kTokens];
+        const std::size_t group = firstGroup + g;
+        const std::size_t place = token * input.groupCount + group;
+        __m256i sums[2][kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
-            x[t] = input.groups + (token + t) * input.groupCount + firstGroup + g;
-        multiplyGroup<kTokens>(weights, g * kPlaneGroup, x, sums);
-        const __m128 rowScale = _mm_loadu_ps(rowScales[g]);
+            sums[0][t] = sums[1][t] = _mm256_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * input.groupCount]);
+        multiplyGroup<kTokens>(panel.groups[g], input.groups + place, input.groupCount, sums);
+#pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t) {
-            const float scale = input.scales[(token + t) * input.groupCount + firstGroup + g];
-            lanes[t][g] = _mm_fmadd_ps(_mm_cvtepi32_ps(sums[t]), _mm_mul_ps(rowScale, _mm_set1_ps(scale)), lanes[t][g]);
+            const __m256 scale = _mm256_set1_ps(input.scales[place + t * input.groupCount]);
+#pragma GCC unroll 8
+            for (std::size_t half = 0; half < 2; ++half) {
+                float* const lane = lanes[t].values[group % kPlaneLanes] + half * kRegisterRows;
+                const __m256 rowScale = _mm256_loadu_ps(panel.scales[g] + half * kRegisterRows);
+                _mm256_store_ps(lane,
+                    _mm256_fmadd_ps(
+                        _mm256_cvtepi32_ps(sums[half][t]), _mm256_mul_ps(rowScale, scale), _mm256_load_ps(lane)));
+            }
         }
     }
 }
 
-// Up to four rows times up to kTokensMax tokens.
-void multiplyRows(const MatrixView& matrix, const PlaneInput& input, std::size_t firstToken, std::size_t tokens,
-    float* y, std::size_t yStride, std::uint32_t row, std::uint32_t rows)
+template<typename Pairs>
+void multiplyPanel(const Panel& panel, std::size_t firstGroup, std::size_t groups, const PlaneInput& input,
+    std::size_t firstToken, std::size_t tokens, Lanes* lanes)
 {
-    WidenedRows weights;
-    Lanes lanes[kTokensMax];
-    for (std::size_t t = 0; t < tokens; ++t) {
-        for (__m128& lane : lanes[t])
-            lane = _mm_setzero_ps();
-    }
-    for (std::size_t firstGroup = 0; firstGroup < input.groupCount; firstGroup += kPlaneLanes) {
-        const std::size_t rest = input.groupCount - firstGroup;
-        const std::size_t groups = rest < kPlaneLanes ? rest : kPlaneLanes;
-        float rowScales[kPlaneLanes][kRows] = {};
-        for (std::size_t r = 0; r < kRows; ++r) {
-            // Missing rows repeat the last one.
-            const std::size_t source = row + (r < rows ? r : rows - 1);
-            const auto* const payload =
-                reinterpret_cast<const std::uint8_t*>(matrix.payload) + source * matrix.rowBytes;
-            if (matrix.format == WeightFormat::Q8G)
-                widenQ8(payload + firstGroup * kPlaneGroup, weights.values[r], groups * kPlaneGroup);
-            else
-                widenQ4(payload + firstGroup * kPlaneGroup / 2, weights.values[r], groups * kPlaneGroup);
-            for (std::size_t g = 0; g < groups; ++g)
-                rowScales[g][r] = _cvtsh_ss(matrix.scales[source * input.groupCount + firstGroup + g]);
-        }
-        std::size_t t = 0;
-        for (; t + 3 <= tokens; t += 3)
-            multiplyPanel<3>(weights, rowScales, input, firstToken + t, firstGroup, groups, lanes + t);
-        for (; t < tokens; ++t)
-            multiplyPanel<1>(weights, rowScales, input, firstToken + t, firstGroup, groups, lanes + t);
-    }
-    for (std::size_t t = 0; t < tokens; ++t) {
-        const Lanes& lane = lanes[t];
-        const __m128 even = _mm_add_ps(_mm_add_ps(lane[0], lane[4]), _mm_add_ps(lane[2], lane[6]));
-        const __m128 odd = _mm_add_ps(_mm_add_ps(lane[1], lane[5]), _mm_add_ps(lane[3], lane[7]));
-        float sums[kRows];
-        _mm_storeu_ps(sums, _mm_add_ps(even, odd));
-        for (std::size_t r = 0; r < rows; ++r)
-            y[(firstToken + t) * yStride + row + r] = sums[r];
-    }
+    std::size_t t = 0;
+    for (; t + kBlockTokens <= tokens; t += kBlockTokens)
+        multiplyPanel<Pairs, kBlockTokens>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
+    for (; t + 4 <= tokens; t += 4)
+        multiplyPanel<Pairs, 4>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
+    for (; t + 2 <= tokens; t += 2)
+        multiplyPanel<Pairs, 2>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
+    if (t < tokens)
+        multiplyPanel<Pairs, 1>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
 }
 
+// Folds by halves.
+void storeSums(const Lanes& lanes, float* y, std::size_t rows)
+{
+    alignas(32) float sums[kPanelRows];
+    for (std::size_t half = 0; half < kPanelRows; half += kRegisterRows) {
+        const auto lane = [&](std::size_t i) { return _mm256_load_ps(lanes.values[i] + half); };
+        const __m256 even = _mm256_add_ps(_mm256_add_ps(lane(0), lane(4)), _mm256_add_ps(lane(2), lane(6)));
+        const __m256 odd = _mm256_add_ps(_mm256_add_ps(lane(1), lane(5)), _mm256_add_ps(lane(3), lane(7)));
+        _mm256_store_ps(sums + half, _mm256_add_ps(even, odd));
+    }
+    __builtin_memcpy(y, sums, rows * sizeof *y);
+}
+
+// Up to sixteen rows times up to kTokensMax tokens.
+template<typename Pairs>
+void multiplyRows(const MatrixView& matrix, const PlaneInput& input, std::size_t firstToken, std::size_t tokens,
+    float* y, std::size_t yStride, std::size_t row, std::size_t rows)
+{
+    const std::uint8_t* payload[kPanelRows];
+    const std::uint16_t* scales[kPanelRows];
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
+        const std::size_t source = row + (r < rows ? r : rows - 1); // missing rows repeat the last one
+        payload[r] = reinterpret_cast<const std::uint8_t*>(matrix.payload) + source * matrix.rowBytes;
+        scales[r] = matrix.scales + source * input.groupCount;
+    }
+    Lanes lanes[kTokensMax];
+    __builtin_memset(lanes, 0, tokens * sizeof *lanes);
+    Panel panel;
+    for (std::size_t first = 0; first < input.groupCount; first += kPanelGroups) {
+        const std::size_t rest = input.groupCount - first;
+        const std::size_t groups = rest < kPanelGroups ? rest : kPanelGroups;
+        for (std::size_t g = 0; g < groups; ++g) {
+            for (std::size_t half = 0; half < kPanelRows; half += kRegisterRows)
+                packGroup<Pairs>(payload, (first + g) * Pairs::kBytes, half, panel.groups[g]);
+            for (std::size_t r = 0; r < kPanelRows; ++r)
+                panel.scales[g][r] = _cvtsh_ss(scales[r][first + g]);
+        }
+        multiplyPanel<Pairs>(panel, first, groups, input, firstToken, tokens, lanes);
+    }
+    for (std::size_t t = 0; t < tokens; ++t)
+        storeSums(lanes[t], y + (firstToken + t) * yStride + row, rows);
+}
+
+template<typename Pairs>
 void multiplyMany(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride, std::uint32_t begin,
     std::uint32_t end)
 {
     for (std::size_t token = 0; token < input.tokens; token += kTokensMax) {
         const std::size_t rest = input.tokens - token;
         const std::size_t tokens = rest < kTokensMax ? rest : kTokensMax;
-        for (std::uint32_t row = begin; row < end; row += kRows) {
-            const std::uint32_t rows = end - row < kRows ? end - row : kRows;
-            multiplyRows(matrix, input, token, tokens, y, yStride, row, rows);
-        }
+        for (std::size_t row = begin; row < end; row += kPanelRows)
+            multiplyRows<Pairs>(
+                matrix, input, token, tokens, y, yStride, row, end - row < kPanelRows ? end - row : kPanelRows);
     }
 }
 
@@ -343,12 +415,13 @@ void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
 void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
     std::uint32_t begin, std::uint32_t end)
 {
-    if (input.tokens != 1)
-        multiplyMany(matrix, input, y, yStride, begin, end);
-    else if (matrix.format == WeightFormat::Q8G)
-        multiplyOne<Q8Group>(matrix, input, y, begin, end);
+    const bool isOne = input.tokens == 1;
+    if (matrix.format == WeightFormat::Q8G)
+        isOne ? multiplyOne<Q8Group>(matrix, input, y, begin, end)
+              : multiplyMany<Q8Pairs>(matrix, input, y, yStride, begin, end);
     else
-        multiplyOne<Q4Group>(matrix, input, y, begin, end);
+        isOne ? multiplyOne<Q4Group>(matrix, input, y, begin, end)
+              : multiplyMany<Q4Pairs>(matrix, input, y, yStride, begin, end);
 }
 
 } // namespace avx2

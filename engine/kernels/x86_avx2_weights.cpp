@@ -151,106 +151,180 @@ void unpackQuantized(const MatrixView& matrix, std::uint32_t row, std::uint32_t 
 
 // ---- experts: vectors of eight columns
 
+// Where the indices of some rows lie, none of them in another block than the first.
 struct IndexWalk {
-    const std::uint8_t* first; // of the row's first vector
-    std::size_t step; // to the next vector's
+    const std::uint8_t* first; // of the first row's first vector
+    std::size_t step; // to the next vector of a row
+    std::size_t pitch; // to the next row
 };
 
-IndexWalk walkIndices(const VqMatrixView& matrix, std::uint32_t row, std::size_t bytesPerVector)
+IndexWalk walkIndices(const VqMatrixView& matrix, std::size_t row, std::size_t bytesPerVector)
 {
     const std::size_t rowBytes = matrix.columns / matrix.vecDim * bytesPerVector;
     if (matrix.indexBlock == 0)
-        return {matrix.indices + row * rowBytes, bytesPerVector};
+        return {matrix.indices + row * rowBytes, bytesPerVector, rowBytes};
     const std::size_t block = matrix.indexBlock;
-    return {matrix.indices + row / block * block * rowBytes + row % block * bytesPerVector, block * bytesPerVector};
+    return {matrix.indices + row / block * block * rowBytes + row % block * bytesPerVector, block * bytesPerVector,
+        bytesPerVector};
+}
+
+constexpr std::size_t kRunRows = 64;
+
+// Calls visit(first, last) for runs of at most kRunRows rows, each in one block of indices.
+template<typename Visit>
+void forRuns(const VqMatrixView& matrix, std::size_t begin, std::size_t end, Visit visit)
+{
+    const std::size_t block = matrix.indexBlock == 0 ? kRunRows : matrix.indexBlock;
+    while (begin < end) {
+        const std::size_t blockEnd = (begin / block + 1) * block;
+        std::size_t last = begin + kRunRows;
+        last = last < blockEnd ? last : blockEnd;
+        last = last < end ? last : end;
+        visit(begin, last);
+        begin = last;
+    }
 }
 
 constexpr std::size_t kCodebookFloats = 256 * kWidth; // of one stage
 
-// The eight weights that the indices of one vector stand for, the row's scale aside.
+template<typename Word>
+std::uint64_t loadWord(const std::uint8_t* bytes)
+{
+    Word value = 0;
+    __builtin_memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+constexpr std::size_t kEntryBytes = kWidth * sizeof(float);
+
+// The entry that an index names; it is the lowest of kBits bits. One shift brings it to its place and multiplies it.
+template<std::size_t kBits, std::size_t kFirstBit>
+__m256 loadEntry(const float* stage, std::uint64_t bits)
+{
+    constexpr std::uint64_t kMask = ((std::uint64_t{1} << kBits) - 1) * kEntryBytes;
+    constexpr std::size_t kEntryShift = 5;
+    static_assert(kEntryBytes == std::size_t{1} << kEntryShift);
+    std::uint64_t offset = 0;
+    if constexpr (kFirstBit < kEntryShift)
+        offset = (bits << (kEntryShift - kFirstBit)) & kMask;
+    else
+        offset = (bits >> (kFirstBit - kEntryShift)) & kMask;
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(reinterpret_cast<const char*>(stage) + offset));
+}
+
+// The eight weights that the indices of one vector stand for, the row's scale aside. The indices are the lowest bits of
+// a word.
 template<std::size_t kStages>
 struct EightBitLookup {
     static constexpr std::size_t kBytes = kStages;
-    static __m256 load(const float* codebooks, const std::uint8_t* indices)
+    static __m256 load(const float* codebooks, std::uint64_t bits)
     {
-        __m256 weights = _mm256_loadu_ps(codebooks + indices[0] * kWidth);
-        for (std::size_t stage = 1; stage < kStages; ++stage)
-            weights =
-                _mm256_add_ps(weights, _mm256_loadu_ps(codebooks + stage * kCodebookFloats + indices[stage] * kWidth));
+        __m256 weights = loadEntry<8, 0>(codebooks, bits);
+        weights = _mm256_add_ps(weights, loadEntry<8, 8>(codebooks + kCodebookFloats, bits));
+        if constexpr (kStages > 2)
+            weights = _mm256_add_ps(weights, loadEntry<8, 16>(codebooks + 2 * kCodebookFloats, bits));
+        if constexpr (kStages > 3)
+            weights = _mm256_add_ps(weights, loadEntry<8, 24>(codebooks + 3 * kCodebookFloats, bits));
         return weights;
     }
 };
 struct SixBitLookup {
     static constexpr std::size_t kBytes = 3;
-    static __m256 load(const float* codebooks, const std::uint8_t* indices)
+    static __m256 load(const float* codebooks, std::uint64_t bits)
     {
-        std::uint16_t low = 0;
-        __builtin_memcpy(&low, indices, sizeof low);
-        const std::uint32_t bits = low | std::uint32_t{indices[2]} << 16;
-        __m256 weights = _mm256_loadu_ps(codebooks + (bits & 63U) * kWidth);
-        for (std::size_t stage = 1; stage < 4; ++stage)
-            weights = _mm256_add_ps(
-                weights, _mm256_loadu_ps(codebooks + stage * kCodebookFloats + ((bits >> (6 * stage)) & 63U) * kWidth));
-        return weights;
+        __m256 weights = loadEntry<6, 0>(codebooks, bits);
+        weights = _mm256_add_ps(weights, loadEntry<6, 6>(codebooks + kCodebookFloats, bits));
+        weights = _mm256_add_ps(weights, loadEntry<6, 12>(codebooks + 2 * kCodebookFloats, bits));
+        return _mm256_add_ps(weights, loadEntry<6, 18>(codebooks + 3 * kCodebookFloats, bits));
     }
 };
 
+template<std::size_t kBytes>
+std::uint64_t loadIndices(const std::uint8_t* indices)
+{
+    if constexpr (kBytes == 2)
+        return loadWord<std::uint16_t>(indices);
+    else if constexpr (kBytes == 3)
+        return loadWord<std::uint16_t>(indices) | std::uint64_t{indices[2]} << 16;
+    else
+        return loadWord<std::uint32_t>(indices);
+}
+
+// The indices of one vector of some rows. Where rows of three bytes lie side by side, two words hold those of four.
+template<std::size_t kBytes, bool kSideBySide, std::size_t kRows>
+void loadIndices(const std::uint8_t* indices, std::size_t pitch, std::uint64_t (&bits)[kRows])
+{
+    if constexpr (kSideBySide && kBytes == 3 && kRows == 4) {
+        const std::uint64_t firstTwo = loadWord<std::uint64_t>(indices);
+        const std::uint64_t lastTwo = loadWord<std::uint64_t>(indices + 4);
+        bits[0] = firstTwo;
+        bits[1] = firstTwo >> 24;
+        bits[2] = lastTwo >> 16;
+        bits[3] = lastTwo >> 40;
+    } else {
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < kRows; ++r)
+            bits[r] = loadIndices<kBytes>(indices + r * (kSideBySide ? kBytes : pitch));
+    }
+}
+
 // Sums of some rows, in lanes, while their indices are walked through segment by segment: the indices of a block of
 // rows lie side by side, and a segment of them stays in the first-level cache until all rows have used it.
-constexpr std::size_t kSumRows = 64;
 constexpr std::size_t kSegmentColumns = 32 * kWidth;
 
 template<std::size_t kTokens>
 struct RowSums {
-    __m256 lanes[kSumRows][kTokens] = {};
+    __m256 lanes[kRunRows][kTokens] = {};
 };
 
 // kRows rows over the columns of a segment. Looking up whole vectors and multiplying costs as many loads as adding up
 // prepared products per index, and needs no tables of products.
-template<typename Lookup, std::size_t kRows, std::size_t kTokens>
-void addSegment(const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::size_t row, std::size_t begin,
+template<typename Lookup, bool kSideBySide, std::size_t kRows, std::size_t kTokens>
+void addSegment(const float* codebooks, const IndexWalk& walk, const KernelTable::Vectors& vectors, std::size_t begin,
     std::size_t end, __m256 (*lanes)[kTokens])
 {
-    const std::uint8_t* indices[kRows];
+    const std::uint8_t* indices = walk.first + begin / kWidth * walk.step;
     __m256 sums[kRows][kTokens];
-    std::size_t step = 0;
     for (std::size_t r = 0; r < kRows; ++r) {
-        const IndexWalk walk = walkIndices(matrix, static_cast<std::uint32_t>(row + r), Lookup::kBytes);
-        indices[r] = walk.first + begin / kWidth * walk.step;
-        step = walk.step;
         for (std::size_t t = 0; t < kTokens; ++t)
             sums[r][t] = lanes[r][t];
     }
-    for (std::size_t column = begin; column < end; column += kWidth) {
-        _mm_prefetch(indices[0] + kSegmentColumns / kWidth * step, _MM_HINT_T0); // for the next segment
+    for (std::size_t column = begin; column < end; column += kWidth, indices += walk.step) {
+        _mm_prefetch(indices + kSegmentColumns / kWidth * walk.step, _MM_HINT_T0); // for the next segment
+        std::uint64_t bits[kRows];
+        loadIndices<Lookup::kBytes, kSideBySide>(indices, walk.pitch, bits);
         for (std::size_t r = 0; r < kRows; ++r) {
-            const __m256 weights = Lookup::load(matrix.codebooks, indices[r]);
+            const __m256 weights = Lookup::load(codebooks, bits[r]);
             for (std::size_t t = 0; t < kTokens; ++t)
                 sums[r][t] =
                     _mm256_fmadd_ps(weights, _mm256_loadu_ps(vectors.x + t * vectors.xStride + column), sums[r][t]);
-            indices[r] += step;
         }
     }
+#pragma GCC unroll 8
     for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t)
             lanes[r][t] = sums[r][t];
     }
 }
 
-// Rows first..last−1, at most kSumRows. As many at a time as leave registers for the sums of all vectors.
-template<typename Lookup, std::size_t kTokens>
+// A run of rows. As many at a time as leave registers for the sums of all vectors.
+template<typename Lookup, bool kSideBySide, std::size_t kTokens>
 void multiplyVq(const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::size_t first, std::size_t last)
 {
     constexpr std::size_t kRows = kTokens <= 3 ? 4 : 3;
     RowSums<kTokens> sums;
+    const IndexWalk whole = walkIndices(matrix, first, Lookup::kBytes);
     for (std::size_t begin = 0; begin < matrix.columns; begin += kSegmentColumns) {
         const std::size_t rest = matrix.columns - begin;
         const std::size_t end = begin + (rest < kSegmentColumns ? rest : kSegmentColumns);
-        std::size_t row = first;
-        for (; row + kRows <= last; row += kRows)
-            addSegment<Lookup, kRows, kTokens>(matrix, vectors, row, begin, end, sums.lanes + (row - first));
-        for (; row < last; ++row)
-            addSegment<Lookup, 1, kTokens>(matrix, vectors, row, begin, end, sums.lanes + (row - first));
+        IndexWalk walk = whole;
+        std::size_t row = 0;
+        for (; row + kRows <= last - first; row += kRows, walk.first += kRows * walk.pitch)
+            addSegment<Lookup, kSideBySide, kRows, kTokens>(
+                matrix.codebooks, walk, vectors, begin, end, sums.lanes + row);
+        for (; row < last - first; ++row, walk.first += walk.pitch)
+            addSegment<Lookup, kSideBySide, 1, kTokens>(matrix.codebooks, walk, vectors, begin, end, sums.lanes + row);
     }
     for (std::size_t row = first; row < last; ++row) {
         const float scale = floatFromHalf(matrix.scales[row]);
@@ -259,41 +333,75 @@ void multiplyVq(const VqMatrixView& matrix, const KernelTable::Vectors& vectors,
     }
 }
 
-template<typename Lookup>
+// kRows rows, so that their lookups do not wait for each other.
+template<typename Lookup, bool kSideBySide, std::size_t kRows>
+void unpackVq(const VqMatrixView& matrix, const IndexWalk& walk, std::size_t row, std::size_t columns, float* values,
+    std::size_t stride)
+{
+    __m256 scales[kRows];
+    for (std::size_t r = 0; r < kRows; ++r)
+        scales[r] = _mm256_set1_ps(floatFromHalf(matrix.scales[row + r]));
+    const float* const codebooks = matrix.codebooks; // here a store cannot change it
+    const std::uint8_t* indices = walk.first;
+    for (std::size_t column = 0; column < columns; column += kWidth, indices += walk.step) {
+        std::uint64_t bits[kRows];
+        loadIndices<Lookup::kBytes, kSideBySide>(indices, walk.pitch, bits);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const __m256 weights = Lookup::load(codebooks, bits[r]);
+            _mm256_storeu_ps(values + r * stride + column, _mm256_mul_ps(weights, scales[r]));
+        }
+    }
+}
+
+template<typename Lookup, bool kSideBySide>
 struct VqKernels {
     static void multiplyRows(
         const VqMatrixView& matrix, const KernelTable::Vectors& vectors, std::uint32_t begin, std::uint32_t end)
     {
         static constexpr void (*kFor[kVqVectorsMax])(const VqMatrixView&, const KernelTable::Vectors&, std::size_t,
-            std::size_t) = {multiplyVq<Lookup, 1>, multiplyVq<Lookup, 2>, multiplyVq<Lookup, 3>, multiplyVq<Lookup, 4>};
-        for (std::size_t first = begin; first < end; first += kSumRows)
-            kFor[vectors.tokens - 1](matrix, vectors, first, first + kSumRows < end ? first + kSumRows : end);
+            std::size_t) = {multiplyVq<Lookup, kSideBySide, 1>, multiplyVq<Lookup, kSideBySide, 2>,
+            multiplyVq<Lookup, kSideBySide, 3>, multiplyVq<Lookup, kSideBySide, 4>};
+        forRuns(matrix, begin, end,
+            [&](std::size_t first, std::size_t last) { kFor[vectors.tokens - 1](matrix, vectors, first, last); });
     }
-    static void unpackRow(
-        const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)
+    static void unpackRows(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint32_t rowEnd,
+        std::uint32_t begin, std::uint32_t end, float* values, std::size_t stride)
     {
-        const IndexWalk walk = walkIndices(matrix, row, Lookup::kBytes);
-        const __m256 scale = _mm256_set1_ps(floatFromHalf(matrix.scales[row]));
-        const std::uint8_t* indices = walk.first + begin / kWidth * walk.step;
-        for (; begin < end; begin += kWidth, values += kWidth, indices += walk.step)
-            _mm256_storeu_ps(values, _mm256_mul_ps(Lookup::load(matrix.codebooks, indices), scale));
+        forRuns(matrix, rowBegin, rowEnd, [&](std::size_t row, std::size_t last) {
+            IndexWalk walk = walkIndices(matrix, row, Lookup::kBytes);
+            walk.first += begin / kWidth * walk.step;
+            float* target = values + (row - rowBegin) * stride;
+            for (; row + 4 <= last; row += 4, walk.first += 4 * walk.pitch, target += 4 * stride)
+                unpackVq<Lookup, kSideBySide, 4>(matrix, walk, row, end - begin, target, stride);
+            for (; row < last; ++row, walk.first += walk.pitch, target += stride)
+                unpackVq<Lookup, kSideBySide, 1>(matrix, walk, row, end - begin, target, stride);
+        });
     }
 };
 
-// Calls visit with the kernels of the matrix's layout, if there are fast ones for it.
+template<typename Lookup, typename Visit>
+void visitLayout(const VqMatrixView& matrix, Visit visit)
+{
+    if (matrix.indexBlock != 0)
+        visit(VqKernels<Lookup, true>{});
+    else
+        visit(VqKernels<Lookup, false>{});
+}
+
+// Calls visit with the kernels of the matrix's format, if there are fast ones for it.
 template<typename Visit>
 bool visitVqKernels(const VqMatrixView& matrix, Visit visit)
 {
     if (matrix.vecDim != kWidth)
         return false;
     if (matrix.indexBits == 6)
-        visit(VqKernels<SixBitLookup>{});
+        visitLayout<SixBitLookup>(matrix, visit);
     else if (matrix.stages == 2)
-        visit(VqKernels<EightBitLookup<2>>{});
+        visitLayout<EightBitLookup<2>>(matrix, visit);
     else if (matrix.stages == 3)
-        visit(VqKernels<EightBitLookup<3>>{});
+        visitLayout<EightBitLookup<3>>(matrix, visit);
     else if (matrix.stages == 4)
-        visit(VqKernels<EightBitLookup<4>>{});
+        visitLayout<EightBitLookup<4>>(matrix, visit);
     else
         return false;
     return true;
@@ -342,10 +450,12 @@ void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin,
         unpackQuantized<Q3Decoder>(matrix, row, begin, end, values);
 }
 
-void unpackVqRow(const VqMatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values)
+void unpackVqRows(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint32_t rowEnd, std::uint32_t begin,
+    std::uint32_t end, float* values, std::size_t stride)
 {
-    if (!visitVqKernels(matrix, [&](auto kernels) { kernels.unpackRow(matrix, row, begin, end, values); }))
-        scalarTable().unpackVqRow(matrix, row, begin, end, values);
+    const auto unpack = [&](auto kernels) { kernels.unpackRows(matrix, rowBegin, rowEnd, begin, end, values, stride); };
+    if (!visitVqKernels(matrix, unpack))
+        scalarTable().unpackVqRows(matrix, rowBegin, rowEnd, begin, end, values, stride);
 }
 
 } // namespace avx2

@@ -11,16 +11,17 @@ namespace waste {
 // Tokens of one sequence on their way through the layers, at most `tokensMax` at a time.
 //
 // Attention changes the sequence's state and cannot be repeated; a feed-forward network changes nothing
-// until its result is added. So the way between two attentions is where a chunk may stop (a cancel, an
-// expert that cannot be read) and be taken up again later: `layer` and `step` say what comes next, and
-// `sum` and `blocks` are all that the rest of the way needs. Belongs to its sequence, because another one
-// may run before it is taken up again.
+// until its result is added. So a chunk may stop (a cancel, an expert that cannot be read) between the pieces of an
+// attention and anywhere between two attentions, and be taken up again later: `layer`, `step` and `attendedTokens`
+// say what comes next, and `sum` and `blocks` are all that the rest of the way needs. Belongs to its sequence, because
+// another one may run before it is taken up again.
 struct ChunkInFlight {
     enum class Step : std::uint8_t { Attention, FeedForward };
 
     std::uint32_t tokenCount = 0; // 0: no chunk is on its way
     std::uint32_t layer = 0;
     Step step = Step::Attention;
+    std::uint32_t attendedTokens = 0; // that this layer's attention has seen, while it is the step
     std::uint32_t blockCount = 0; // blocks pushed so far
 
     std::span<float> sum; // [tokensMax][h]; the running sum, spec: model 6.2 and 6.3

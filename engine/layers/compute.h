@@ -5,22 +5,35 @@
 #include "kernels/matrix_product.h"
 #include "kernels/thread_pool.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace waste {
 
+// Products with the trunk, attention and dense networks take at most this many tokens at a time, whatever the chunk:
+// unpacked weights serve enough of them by then, and what they need in between does not grow with the chunk.
+inline constexpr std::uint32_t kPieceTokens = 64;
+
+// Calls body(firstToken, tokenCount) for one piece after another.
+template<typename Body>
+void forPieces(std::size_t tokens, const Body& body)
+{
+    for (std::size_t first = 0; first < tokens; first += kPieceTokens)
+        body(first, std::min<std::size_t>(kPieceTokens, tokens - first));
+}
+
 // Memory for one input in planes (kernels/reduced_inputs.h).
 struct PlaneScratch {
-    std::span<kernels::PlaneGroup> groups; // [tokens][groups of the widest input]
+    std::span<kernels::PlaneGroup> groups; // [tokens of a piece][groups of the widest input]
     std::span<float> scales;
     std::span<std::int32_t> sums;
 
     template<typename A>
     static PlaneScratch carve(A& arena, std::size_t columnsMax, std::uint32_t tokensMax)
     {
-        const std::size_t count = tokensMax * ceilDivide(columnsMax, kernels::kPlaneGroup);
+        const std::size_t count = std::min(tokensMax, kPieceTokens) * ceilDivide(columnsMax, kernels::kPlaneGroup);
         PlaneScratch scratch;
         scratch.groups = arena.template take<kernels::PlaneGroup>(count);
         scratch.scales = arena.template take<float>(count);

@@ -55,6 +55,7 @@ Status Decoder::begin(ChunkInFlight& chunk, const SequenceState& state, std::spa
     chunk.tokenCount = static_cast<std::uint32_t>(ids.size());
     chunk.layer = 0;
     chunk.step = ChunkInFlight::Step::Attention;
+    chunk.attendedTokens = 0;
     chunk.blockCount = 0;
     return {};
 }
@@ -66,14 +67,16 @@ Status Decoder::run(ChunkInFlight& chunk, SequenceState& state, const RunOptions
         if (options.cancel != nullptr && options.cancel->isCancelled())
             return Error{ErrorCode::Cancelled, "", "stopped before layer " + std::to_string(chunk.layer)};
         if (chunk.step == ChunkInFlight::Step::Attention) {
-            attend(chunk, state);
-            chunk.step = ChunkInFlight::Step::FeedForward;
+            attendPiece(chunk, state);
+            continue;
         }
         WASTE_TRY_STATUS(feedForward(chunk, options.cancel));
         if (options.layerSink)
             report(chunk, state, options);
         ++chunk.layer;
         chunk.step = ChunkInFlight::Step::Attention;
+        if (options.progress)
+            options.progress(chunk.layer);
     }
     deliverLogits(chunk, state, options);
     state.position += chunk.tokenCount;
@@ -81,33 +84,40 @@ Status Decoder::run(ChunkInFlight& chunk, SequenceState& state, const RunOptions
     return {};
 }
 
-// sum ← sum + Attn(RMS(x)), where x is the sum, or with Attention Residuals a mix of it and the blocks; where
-// a block ends, the sum becomes a block and starts anew (spec: model 6.2 and 6.3).
-void Decoder::attend(ChunkInFlight& chunk, const SequenceState& state)
+// sum ← sum + Attn(RMS(x)) for the next piece, where x is the sum, or with Attention Residuals a mix of it and the
+// blocks; where a block ends, the sum becomes a block and starts anew (spec: model 6.2 and 6.3).
+void Decoder::attendPiece(ChunkInFlight& chunk, const SequenceState& state)
 {
     const ModelConfig& config = m_parts.config;
     const LayerWeights& weights = m_parts.weights.layers[chunk.layer];
-    const std::size_t count = std::size_t{chunk.tokenCount} * config.hiddenSize;
-    normalizeInput(chunk, weights.attentionMix, chunk.blockCount > 0, weights.inputNorm);
+    const Piece piece = {
+        chunk.attendedTokens, std::min<std::size_t>(kPieceTokens, chunk.tokenCount - chunk.attendedTokens)};
+    normalizePiece(chunk, piece, weights.attentionMix, weights.inputNorm, m_scratch.normed.data());
+    const std::span<float> sum = chunk.sum.subspan(piece.first * config.hiddenSize, piece.count * config.hiddenSize);
     const bool startsBlock = config.residualBlockSize != 0 && chunk.layer % config.residualBlockSize == 0;
-    if (startsBlock) {
-        std::copy_n(chunk.sum.begin(), count, chunk.block(chunk.blockCount).begin());
-        ++chunk.blockCount;
-    }
+    if (startsBlock)
+        std::copy(
+            sum.begin(), sum.end(), chunk.block(chunk.blockCount).subspan(piece.first * config.hiddenSize).begin());
 
-    const kernels::TokenInput input = {m_scratch.normed.data(), config.hiddenSize, chunk.tokenCount};
+    const kernels::TokenInput input = {m_scratch.normed.data(), config.hiddenSize, piece.count};
     const kernels::TokenOutput output = {m_scratch.delta.data(), config.hiddenSize};
     const LayerState& layerState = state.layers[chunk.layer];
     if (const auto* kda = std::get_if<KdaWeights>(&weights.attention))
         runKdaAttention(m_compute, config, *kda, input, layerState, m_scratch.kda, output);
     else
-        runMlaAttention(m_compute, config, std::get<MlaWeights>(weights.attention), input, layerState, state.position,
-            m_scratch.mla, output);
+        runMlaAttention(m_compute, config, std::get<MlaWeights>(weights.attention), input, layerState,
+            state.position + piece.first, m_scratch.mla, output);
 
     if (startsBlock)
-        std::copy_n(m_scratch.delta.begin(), count, chunk.sum.begin());
+        std::copy_n(m_scratch.delta.begin(), sum.size(), sum.begin());
     else
-        m_compute.kernels.addScaled(1, m_scratch.delta.data(), chunk.sum.data(), count);
+        m_compute.kernels.addScaled(1, m_scratch.delta.data(), sum.data(), sum.size());
+    chunk.attendedTokens += static_cast<std::uint32_t>(piece.count);
+    if (chunk.attendedTokens < chunk.tokenCount)
+        return;
+    chunk.attendedTokens = 0;
+    chunk.blockCount += startsBlock ? 1 : 0;
+    chunk.step = ChunkInFlight::Step::FeedForward;
 }
 
 // sum ← sum + FFN(RMS(x)); the chunk changes only when everything has succeeded.
@@ -115,7 +125,10 @@ Status Decoder::feedForward(ChunkInFlight& chunk, const CancelFlag* cancel)
 {
     const ModelConfig& config = m_parts.config;
     const LayerWeights& weights = m_parts.weights.layers[chunk.layer];
-    normalizeInput(chunk, weights.ffnMix, chunk.blockCount > 0, weights.ffnNorm);
+    forPieces(chunk.tokenCount, [&](std::size_t first, std::size_t count) {
+        normalizePiece(chunk, {first, count}, weights.ffnMix, weights.ffnNorm,
+            m_scratch.normed.data() + first * config.hiddenSize);
+    });
 
     const kernels::TokenInput input = {m_scratch.normed.data(), config.hiddenSize, chunk.tokenCount};
     const kernels::TokenOutput output = {m_scratch.delta.data(), config.hiddenSize};
@@ -137,30 +150,31 @@ Status Decoder::feedForward(ChunkInFlight& chunk, const CancelFlag* cancel)
     return {};
 }
 
-// normed ← RMS(x) for all tokens of the chunk
-void Decoder::normalizeInput(const ChunkInFlight& chunk, const MixWeights& mixWeights, bool isMixed, const float* norm)
+// normed ← RMS(x) for a piece
+void Decoder::normalizePiece(
+    const ChunkInFlight& chunk, const Piece& piece, const MixWeights& mixWeights, const float* norm, float* normed)
 {
     const std::size_t hidden = m_parts.config.hiddenSize;
+    const bool isMixed = chunk.blockCount > 0;
     if (isMixed)
-        mixTokens(chunk, mixWeights, 0, chunk.tokenCount);
-    const float* const x = isMixed ? m_scratch.mixed.data() : chunk.sum.data();
-    rmsNormRows(m_compute, {x, hidden, m_scratch.normed.data(), hidden, chunk.tokenCount, hidden}, norm,
+        mixTokens(chunk, piece, mixWeights);
+    const float* const x = isMixed ? m_scratch.mixed.data() : chunk.sum.data() + piece.first * hidden;
+    rmsNormRows(m_compute, {x, hidden, normed, hidden, static_cast<std::uint32_t>(piece.count), hidden}, norm,
         m_parts.config.normEpsilon);
 }
 
-// mixed ← Mix(blocks, sum), its first row for the first of these tokens
-void Decoder::mixTokens(
-    const ChunkInFlight& chunk, const MixWeights& weights, std::uint32_t firstToken, std::uint32_t tokenCount)
+// mixed ← Mix(blocks, sum)
+void Decoder::mixTokens(const ChunkInFlight& chunk, const Piece& piece, const MixWeights& weights)
 {
     const std::size_t hidden = m_parts.config.hiddenSize;
     for (std::size_t i = 0; i < hidden; ++i)
         m_scratch.mixScoring[i] = weights.norm[i] * weights.projection[i];
     const std::size_t candidateCount = chunk.blockCount + 1;
-    m_compute.pool.parallelFor(tokenCount, pieceGrain(3 * candidateCount * hidden),
+    m_compute.pool.parallelFor(static_cast<std::uint32_t>(piece.count), pieceGrain(3 * candidateCount * hidden),
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
             std::array<const float*, kMixCandidatesMax> candidates;
             for (std::size_t token = begin; token < end; ++token) {
-                const std::size_t row = (firstToken + token) * hidden;
+                const std::size_t row = (piece.first + token) * hidden;
                 for (std::uint32_t block = 0; block < chunk.blockCount; ++block)
                     candidates[block] = chunk.block(block).data() + row;
                 candidates[chunk.blockCount] = chunk.sum.data() + row;
@@ -214,7 +228,7 @@ void Decoder::computeLogits(const ChunkInFlight& chunk, std::uint32_t token, std
     const std::size_t hidden = m_parts.config.hiddenSize;
     const bool isMixed = chunk.blockCount > 0;
     if (isMixed)
-        mixTokens(chunk, m_parts.weights.outputMix, token, 1);
+        mixTokens(chunk, {token, 1}, m_parts.weights.outputMix);
     const float* const x = isMixed ? m_scratch.mixed.data() : chunk.sum.data() + token * hidden;
     rmsNorm(
         m_compute.kernels, x, m_parts.weights.outputNorm, m_parts.config.normEpsilon, m_scratch.normed.data(), hidden);

@@ -47,11 +47,12 @@ public:
         Arithmetic arithmetic = Arithmetic::Exact;
     };
     struct RunOptions {
-        const CancelFlag* cancel = nullptr; // polled before each layer and each expert
+        const CancelFlag* cancel = nullptr; // polled before each step of a layer, each piece of tokens and each expert
         std::span<float> lastLogits; // [vocabulary], of the chunk's last token; empty: not wanted
         // Every position of the chunk, in order.
         std::function<void(std::uint64_t position, std::span<const float> logits)> logitsSink;
         std::function<void(const LayerReport&)> layerSink;
+        std::function<void(std::uint32_t layersDone)> progress;
     };
 
     static std::uint64_t scratchBytes(
@@ -72,11 +73,15 @@ public:
     Status run(ChunkInFlight& chunk, SequenceState& state, const RunOptions& options);
 
 private:
-    void attend(ChunkInFlight& chunk, const SequenceState& state);
+    void attendPiece(ChunkInFlight& chunk, const SequenceState& state);
     Status feedForward(ChunkInFlight& chunk, const CancelFlag* cancel);
-    void normalizeInput(const ChunkInFlight& chunk, const MixWeights& mix, bool isMixed, const float* norm);
-    void mixTokens(
-        const ChunkInFlight& chunk, const MixWeights& weights, std::uint32_t firstToken, std::uint32_t tokenCount);
+    struct Piece { // of the chunk's tokens
+        std::size_t first = 0;
+        std::size_t count = 0;
+    };
+    void normalizePiece(
+        const ChunkInFlight& chunk, const Piece& piece, const MixWeights& mix, const float* norm, float* normed);
+    void mixTokens(const ChunkInFlight& chunk, const Piece& piece, const MixWeights& weights);
     void report(const ChunkInFlight& chunk, const SequenceState& state, const RunOptions& options);
     void deliverLogits(const ChunkInFlight& chunk, const SequenceState& state, const RunOptions& options);
     void computeLogits(const ChunkInFlight& chunk, std::uint32_t token, std::span<float> logits);

@@ -21,18 +21,7 @@ void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAdd
         });
 }
 
-} // namespace
-
-void activate(
-    const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count)
-{
-    if (config.activation == ModelConfig::Activation::Situ)
-        kernels.situ({config.situBeta, config.situLinearBeta}, gate, up, count);
-    else
-        kernels.silu(gate, up, count);
-}
-
-void runFeedForward(const Compute& compute, const ModelConfig& config, const DenseExpert& weights,
+void runPiece(const Compute& compute, const ModelConfig& config, const DenseExpert& weights,
     const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
 {
     const auto& [gate, up, down] = weights;
@@ -52,6 +41,26 @@ void runFeedForward(const Compute& compute, const ModelConfig& config, const Den
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             multiplyRows(compute, down, hidden, output, begin, end, worker);
         });
+}
+
+} // namespace
+
+void activate(
+    const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count)
+{
+    if (config.activation == ModelConfig::Activation::Situ)
+        kernels.situ({config.situBeta, config.situLinearBeta}, gate, up, count);
+    else
+        kernels.silu(gate, up, count);
+}
+
+void runFeedForward(const Compute& compute, const ModelConfig& config, const DenseExpert& weights,
+    const kernels::TokenInput& input, const FeedForwardScratch& scratch, const kernels::TokenOutput& output)
+{
+    forPieces(input.tokens, [&](std::size_t first, std::size_t count) {
+        runPiece(compute, config, weights, {input.x + first * input.stride, input.stride, count}, scratch,
+            {output.y + first * output.stride, output.stride});
+    });
 }
 
 } // namespace waste

@@ -13,7 +13,7 @@ void activate(
     const kernels::KernelTable& kernels, const ModelConfig& config, float* gate, const float* up, std::size_t count);
 
 // W2 · act(W1 x, W3 x) for every token: the dense layer and the shared experts. `gate` and `up` are scratch of
-// [tokens][width].
+// [tokens of a piece][width].
 struct FeedForwardScratch {
     float* gate = nullptr;
     float* up = nullptr;

@@ -18,20 +18,19 @@ struct KdaScratch {
     std::vector<KdaHeadScratch> workers;
 
     template<typename A>
-    static KdaScratch carve(
-        A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax, std::uint32_t threadCount)
+    static KdaScratch carve(A& arena, const ModelConfig& config, std::uint32_t tokensMax, std::uint32_t threadCount)
     {
         KdaScratch scratch;
         if (config.kdaLayerCount() == 0)
             return scratch;
-        const std::size_t tokens = chunkTokensMax;
+        const std::size_t tokens = tokensMax;
         for (std::span<float>* buffer : {&scratch.query, &scratch.key, &scratch.value, &scratch.decay, &scratch.gate})
             *buffer = arena.template take<float>(tokens * config.kdaWidth());
         scratch.decayLatent = arena.template take<float>(tokens * config.kdaHeadDim);
         scratch.gateLatent = arena.template take<float>(tokens * config.kdaHeadDim);
         scratch.beta = arena.template take<float>(tokens * config.kdaHeadCount);
         for (std::uint32_t worker = 0; worker < threadCount; ++worker)
-            scratch.workers.push_back(KdaHeadScratch::carve(arena, config.kdaHeadDim, chunkTokensMax));
+            scratch.workers.push_back(KdaHeadScratch::carve(arena, config.kdaHeadDim, tokensMax));
         return scratch;
     }
 };

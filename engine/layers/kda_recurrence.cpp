@@ -16,16 +16,10 @@ void normalize(const kernels::KernelTable& kernels, float* row, std::uint32_t di
         row[i] *= factor;
 }
 
-// ln(1 + e^z), which is z itself from 20 on
-float softplus(float z)
-{
-    return z > 20 ? z : std::log1p(std::exp(z));
-}
-
 void stepToken(const kernels::KernelTable& kernels, const KdaHead& head, const KdaHeadScratch& scratch)
 {
     float* const decay = scratch.decay.data();
-    kdaLogDecay(head.decay, {head.decayInput, head.dim}, {decay, head.dim});
+    kernels.logDecay(head.decay, head.decayInput, decay, head.dim);
     kernels.expAndSum(decay, 0, head.dim);
     kernels.kdaStep({.state = head.state,
         .dim = head.dim,
@@ -96,7 +90,7 @@ private:
         std::fill_n(cumulative(0), m_dim, 0.0);
         for (std::uint32_t token = 0; token < m_tokens; ++token) {
             float* const g = row(m_scratch.decay, token);
-            kdaLogDecay(m_head.decay, {m_head.decayInput + token * m_head.stride, m_dim}, {g, m_dim});
+            m_kernels.logDecay(m_head.decay, m_head.decayInput + token * m_head.stride, g, m_dim);
             for (std::size_t d = 0; d < m_dim; ++d)
                 cumulative(token + 1)[d] = cumulative(token)[d] + double{g[d]};
         }
@@ -237,13 +231,6 @@ private:
 };
 
 } // namespace
-
-void kdaLogDecay(const KdaDecay& decay, std::span<const float> z, std::span<float> g)
-{
-    const bool isBounded = decay.lowerBound < 0;
-    for (std::size_t d = 0; d < z.size(); ++d)
-        g[d] = isBounded ? decay.lowerBound / (1 + std::exp(-decay.rate * z[d])) : -decay.rate * softplus(z[d]);
-}
 
 void runKdaHead(const kernels::KernelTable& kernels, const KdaHead& head, const KdaHeadScratch& scratch)
 {

@@ -12,12 +12,7 @@ namespace waste {
 inline constexpr float kKdaNormEpsilon = 1e-6F; // of q and k, added to the sum of squares (spec: model 15 D1)
 inline constexpr std::uint32_t kKdaChunkTokens = 64; // longer chunks are cut into pieces of this
 
-// g: the logarithm of what each key channel keeps of its row of S, never above 0 (step 4).
-struct KdaDecay {
-    float rate = 0; // e^A_log of the head
-    float lowerBound = 0; // < 0: bounded decay
-};
-void kdaLogDecay(const KdaDecay& decay, std::span<const float> z, std::span<float> g);
+using KdaDecay = kernels::KernelTable::LogDecay;
 
 // One head of a KDA layer over the tokens of a chunk (spec: model 6.4 steps 4, 6, 7 and 6.5). Rows of all
 // buffers are `stride` floats apart and D wide.

@@ -57,7 +57,10 @@ void multiplyRows(const Compute& compute, const kernels::MatrixView& matrix, con
         multiply(compute.kernels, matrix, input.exact, output, begin, end, compute.tile(worker));
 }
 
-void project(const Compute& compute, const kernels::TokenInput& input, std::span<const Projection> projections)
+namespace {
+
+void projectPiece(const Compute& compute, const kernels::TokenInput& input, std::span<const Projection> projections,
+    std::size_t first)
 {
     std::uint32_t itemCount = 0;
     std::size_t multiplyAdds = 0; // of the costliest item
@@ -73,19 +76,28 @@ void project(const Compute& compute, const kernels::TokenInput& input, std::span
     // Items are the row blocks of the first matrix, then those of the second, and so on.
     compute.pool.parallelFor(
         itemCount, pieceGrain(multiplyAdds), [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-            std::uint32_t first = 0; // item of this matrix
-            for (const Projection& projection : projections) {
-                const std::uint32_t blocks = ceilDivide(projection.matrix.rows, kRowsPerItem);
-                const std::uint32_t from = std::max(begin, first);
-                const std::uint32_t to = std::min(end, first + blocks);
+            std::uint32_t firstItem = 0; // of this matrix
+            for (const auto& [matrix, output] : projections) {
+                const std::uint32_t blocks = ceilDivide(matrix.rows, kRowsPerItem);
+                const std::uint32_t from = std::max(begin, firstItem);
+                const std::uint32_t to = std::min(end, firstItem + blocks);
                 if (from < to) {
-                    const std::uint32_t rowEnd = std::min((to - first) * kRowsPerItem, projection.matrix.rows);
-                    multiplyRows(compute, projection.matrix, prepared, projection.output, (from - first) * kRowsPerItem,
-                        rowEnd, worker);
+                    const std::uint32_t rowEnd = std::min((to - firstItem) * kRowsPerItem, matrix.rows);
+                    multiplyRows(compute, matrix, prepared, {output.y + first * output.stride, output.stride},
+                        (from - firstItem) * kRowsPerItem, rowEnd, worker);
                 }
-                first += blocks;
+                firstItem += blocks;
             }
         });
+}
+
+} // namespace
+
+void project(const Compute& compute, const kernels::TokenInput& input, std::span<const Projection> projections)
+{
+    forPieces(input.tokens, [&](std::size_t first, std::size_t count) {
+        projectPiece(compute, {input.x + first * input.stride, input.stride, count}, projections, first);
+    });
 }
 
 } // namespace waste

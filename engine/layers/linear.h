@@ -12,7 +12,7 @@ struct LinearInput {
     kernels::TokenInput exact;
     kernels::PlaneInput planes;
 };
-// Splits vectors of `columns` values; in parallel for many.
+// Splits the vectors of a piece, of `columns` values each; in parallel for many.
 kernels::PlaneInput splitInput(
     const Compute& compute, const PlaneScratch& scratch, const kernels::TokenInput& input, std::uint32_t columns);
 // Splits into compute.planes, which hold one input at a time.
@@ -24,7 +24,7 @@ LinearInput prepareInput(
 void multiplyRows(const Compute& compute, const kernels::MatrixView& matrix, const LinearInput& input,
     const kernels::TokenOutput& output, std::uint32_t begin, std::uint32_t end, std::uint32_t worker);
 
-// y = W x for every token; several matrices that read the same input share one parallel loop.
+// y = W x for every token, piece after piece; several matrices that read the same input share one parallel loop.
 struct Projection {
     const kernels::MatrixView& matrix;
     kernels::TokenOutput output;

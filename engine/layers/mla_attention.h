@@ -17,8 +17,7 @@ struct MlaScratch {
     LatentScratch latent;
 
     template<typename A>
-    static MlaScratch carve(
-        A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax, std::uint32_t threadCount);
+    static MlaScratch carve(A& arena, const ModelConfig& config, std::uint32_t tokensMax, std::uint32_t threadCount);
 };
 
 inline LatentShape latentShape(const ModelConfig& config)
@@ -37,19 +36,18 @@ void runMlaAttention(const Compute& compute, const ModelConfig& config, const Ml
     const kernels::TokenOutput& output);
 
 template<typename A>
-MlaScratch MlaScratch::carve(
-    A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax, std::uint32_t threadCount)
+MlaScratch MlaScratch::carve(A& arena, const ModelConfig& config, std::uint32_t tokensMax, std::uint32_t threadCount)
 {
     MlaScratch scratch;
     if (config.mlaLayerCount() == 0)
         return scratch;
-    const std::size_t tokens = chunkTokensMax;
+    const std::size_t tokens = tokensMax;
     const LatentShape shape = latentShape(config);
     scratch.queryLatent = arena.template take<float>(tokens * config.queryLoraRank);
     scratch.query = arena.template take<float>(tokens * shape.queryWidth());
     scratch.headOutput = arena.template take<float>(tokens * shape.outputWidth());
     scratch.gate = arena.template take<float>(config.attentionOutputGate ? tokens * shape.outputWidth() : 0);
-    scratch.latent = LatentScratch::carve(arena, shape, chunkTokensMax, threadCount);
+    scratch.latent = LatentScratch::carve(arena, shape, tokensMax, threadCount);
     return scratch;
 }
 

@@ -33,21 +33,7 @@ public:
     // Router scores and, with latent experts, what the experts read; then every token's choice.
     void route()
     {
-        const std::size_t expertCount = m_config.expertCount;
-        const Projection projections[] = {
-            {m_weights.router, {m_scratch.scores.data(), expertCount}},
-            {m_weights.latentDown, {m_scratch.latent.data(), m_width}},
-        };
-        project(m_compute, m_input, std::span(projections).first(m_config.latentWidth != 0 ? 2 : 1));
-        const std::size_t chosen = m_config.expertsPerToken;
-        for (std::size_t token = 0; token < m_tokens; ++token) {
-            const std::span<float> scores = m_scratch.scores.subspan(token * expertCount, expertCount);
-            std::fill(m_scratch.choice.begin(), m_scratch.choice.end(), 1.0F);
-            m_compute.kernels.multiplySigmoid(scores.data(), m_scratch.choice.data(), expertCount);
-            std::copy(m_scratch.choice.begin(), m_scratch.choice.end(), scores.begin());
-            routeToken(m_config, {scores, m_weights.routerBias, m_scratch.choice, m_scratch.groupScores},
-                m_scratch.experts.subspan(token * chosen, chosen), m_scratch.weights.subspan(token * chosen, chosen));
-        }
+        forPieces(m_tokens, [this](std::size_t first, std::size_t count) { routePiece(first, count); });
     }
 
     // The chunk's experts, each once, ascending.
@@ -71,7 +57,7 @@ public:
     {
         const std::size_t chosen = m_tokens * m_config.expertsPerToken;
         const Routing routing = {static_cast<std::uint32_t>(m_tokens), m_config.expertsPerToken,
-            m_scratch.experts.first(chosen), m_scratch.weights.first(chosen), distinctCount};
+            m_scratch.experts.first(chosen), m_scratch.weights.first(chosen), distinctCount, m_scratch.chunkTokensMax};
         return runRoutedExperts(
             m_compute, m_config, routing, source, expertInput(), m_scratch.routed, m_scratch.sum.data(), cancel);
     }
@@ -96,6 +82,27 @@ public:
     }
 
 private:
+    void routePiece(std::size_t first, std::size_t count)
+    {
+        const std::size_t expertCount = m_config.expertCount;
+        const Projection projections[] = {
+            {m_weights.router, {m_scratch.scores.data(), expertCount}},
+            {m_weights.latentDown, {m_scratch.latent.data() + first * m_width, m_width}},
+        };
+        project(m_compute, {m_input.x + first * m_input.stride, m_input.stride, count},
+            std::span(projections).first(m_config.latentWidth != 0 ? 2 : 1));
+        const std::size_t chosen = m_config.expertsPerToken;
+        for (std::size_t token = 0; token < count; ++token) {
+            const std::span<float> scores = m_scratch.scores.subspan(token * expertCount, expertCount);
+            std::fill(m_scratch.choice.begin(), m_scratch.choice.end(), 1.0F);
+            m_compute.kernels.multiplySigmoid(scores.data(), m_scratch.choice.data(), expertCount);
+            std::copy(m_scratch.choice.begin(), m_scratch.choice.end(), scores.begin());
+            const std::size_t place = (first + token) * chosen;
+            routeToken(m_config, {scores, m_weights.routerBias, m_scratch.choice, m_scratch.groupScores},
+                m_scratch.experts.subspan(place, chosen), m_scratch.weights.subspan(place, chosen));
+        }
+    }
+
     [[nodiscard]] TokenInput expertInput() const
     {
         return m_config.latentWidth != 0 ? TokenInput{m_scratch.latent.data(), m_width, m_tokens} : m_input;

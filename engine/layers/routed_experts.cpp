@@ -12,18 +12,18 @@ namespace {
 
 using kernels::TableInput;
 
-constexpr std::uint32_t kRowsPerItem = 128; // of one expert; whole index blocks
-constexpr std::uint32_t kPositionsPerItem = 128; // of a table; whole blocks, and enough to outweigh the preparation
+constexpr std::uint32_t kRowsPerBlock = 128; // of few vectors; whole index blocks
+constexpr std::uint32_t kRowsPerBlockOfMany = 64;
+constexpr std::uint32_t kPositionsPerBlock = 128; // of a table; whole blocks, and enough to outweigh the preparation
+constexpr std::uint32_t kColumnsPerBlock = 256; // of inputs that are put side by side
+// Up to so many vectors it is faster to decode rows anew for every four than to fill a tile for whole registers of
+// them; and up to so many that would begin another register.
+constexpr std::uint32_t kFewVectors = 8;
+constexpr std::uint32_t kFewLeftOver = 4;
 
-// An expert of the batch at hand. Rows of the batch's buffers are its pairs in their order.
-struct Member {
-    ExpertSource::Arrival arrival;
-    std::uint32_t firstPair = 0; // of all pairs
-    std::uint32_t pairCount = 0;
-    std::uint32_t firstRow = 0; // of the batch's buffers
-};
+enum Matrix : std::size_t { kGate, kUp, kDown };
 
-class RoutedExperts {
+class RoutedExperts final : public ExpertPipeline::Work {
 public:
     RoutedExperts(const Compute& compute, const ModelConfig& config, const Routing& routing,
         const kernels::TokenInput& input, const RoutedScratch& scratch)
@@ -33,7 +33,8 @@ public:
         , m_input(input)
         , m_scratch(scratch)
         , m_width(config.expertInputWidth())
-        , m_pairsMax(RoutedScratch::batchPairsMax(config, routing.tokens))
+        , m_placeCount(RoutedScratch::placesFor(config, routing.tokens))
+        , m_partTokens(routing.tokens == 1 ? 1 : RoutedScratch::partTokens(routing.chunkTokensMax))
     {
     }
 
@@ -57,28 +58,19 @@ public:
         first[0] = 0;
     }
 
-    // Takes experts until all have been computed.
     Status run(ExpertSource& source, const CancelFlag* cancel)
     {
-        std::optional<ExpertSource::Arrival> waiting; // arrived, but did not fit into the batch
-        for (std::size_t done = 0; done < m_routing.distinctCount;) {
-            if (cancel != nullptr && cancel->isCancelled())
-                return Error{ErrorCode::Cancelled, "", "stopped before an expert was read"};
-            if (!waiting) {
-                WASTE_TRY(waiting, source.acquireNext());
-            }
-            while (waiting && hasRoomFor(waiting->expert)) {
-                add(std::move(*waiting));
-                waiting.reset();
-                if (m_memberCount < m_membersMax) {
-                    WASTE_TRY(waiting, source.tryAcquireNext());
-                }
-            }
-            compute();
-            done += m_memberCount;
-            clear();
+        std::optional<ExpertSource::Arrival> first;
+        if (mayUseTables()) {
+            // All experts of a layer are stored in one format and share their codebooks, and with one token the input.
+            WASTE_TRY(first, source.acquireNext());
+            m_usesTables = takesTables(first->pin.view());
+            if (m_usesTables)
+                buildInputTables(std::get<VqExpert>(first->pin.view()));
         }
-        return {};
+        ExpertPipeline pipeline(m_compute.pool, source, *this,
+            {.expertCount = m_routing.distinctCount, .placeCount = m_placeCount, .cancel = cancel});
+        return pipeline.run(std::move(first));
     }
 
     // In ascending order of the experts.
@@ -97,180 +89,251 @@ public:
             });
     }
 
+    // ---- ExpertPipeline::Work
+
+    void enter(std::uint32_t place, std::uint16_t expert, const ExpertView& view) override
+    {
+        m_members[place] = {.view = &view,
+            .place = place,
+            .nextPair = m_scratch.firstPair[expert],
+            .endPair = m_scratch.firstPair[expert + 1U],
+            .stage = Stage::Down};
+    }
+
+    std::uint32_t nextStage(std::uint32_t place) override
+    {
+        Member& member = m_members[place];
+        switch (member.stage) {
+        case Stage::Down: // on with the next part
+            if (member.nextPair == member.endPair)
+                return 0;
+            member.firstPair = member.nextPair;
+            member.pairCount = partOf(member.endPair - member.firstPair);
+            member.nextPair += member.pairCount;
+            member.stage = Stage::Gather;
+            if (m_routing.tokens > 1)
+                return static_cast<std::uint32_t>(ceilDivide(m_width, std::size_t{kColumnsPerBlock}));
+            [[fallthrough]]; // the only token is read in place
+        case Stage::Gather:
+            member.stage = Stage::Input;
+            return ceilDivide(m_config.expertWidth, rowsPerBlock(member));
+        case Stage::Input:
+            member.stage = Stage::Tables;
+            if (m_usesTables)
+                return static_cast<std::uint32_t>(ceilDivide(hiddenPositions(), std::size_t{kPositionsPerBlock}));
+            [[fallthrough]];
+        case Stage::Tables:
+            break;
+        }
+        member.stage = Stage::Down;
+        return ceilDivide(static_cast<std::uint32_t>(m_width), rowsPerBlock(member));
+    }
+
+    void compute(std::uint32_t place, std::uint32_t block, std::uint32_t worker) override
+    {
+        const Member& member = m_members[place];
+        switch (member.stage) {
+        case Stage::Gather:
+            return gather(member, rangeOf(block, kColumnsPerBlock, m_width));
+        case Stage::Input:
+            return computeHidden(member, rangeOf(block, rowsPerBlock(member), m_config.expertWidth), worker);
+        case Stage::Tables:
+            return buildHiddenTables(member, rangeOf(block, kPositionsPerBlock, hiddenPositions()));
+        case Stage::Down:
+            return computeOutput(member, rangeOf(block, rowsPerBlock(member), m_width), worker);
+        }
+    }
+
 private:
-    [[nodiscard]] std::uint32_t pairCountOf(std::uint16_t expert) const
+    enum class Stage : std::uint8_t { Gather, Input, Tables, Down };
+
+    // An expert at work, with some of its pairs.
+    struct Member {
+        const ExpertView* view = nullptr;
+        std::uint32_t place = 0;
+        std::uint32_t firstPair = 0; // of this part
+        std::uint32_t pairCount = 0;
+        std::uint32_t nextPair = 0; // of the next part
+        std::uint32_t endPair = 0;
+        Stage stage = Stage::Down;
+
+        [[nodiscard]] bool isFew() const { return pairCount <= kFewVectors; }
+        // Vectors side by side, those that only fill the last register included.
+        [[nodiscard]] std::size_t sideBySide() const { return roundUp(std::size_t{pairCount}, kernels::kSideBySide); }
+    };
+
+    // How many of the pairs that are left are computed together.
+    [[nodiscard]] std::uint32_t partOf(std::uint32_t pairsLeft) const
     {
-        return m_scratch.firstPair[expert + 1U] - m_scratch.firstPair[expert];
+        const std::uint32_t count = std::min(pairsLeft, m_partTokens);
+        const std::uint32_t leftOver = count % kernels::kSideBySide;
+        return count > kFewVectors && leftOver <= kFewLeftOver ? count - leftOver : count;
     }
 
-    [[nodiscard]] bool hasRoomFor(std::uint16_t expert) const
+    struct Range {
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+        [[nodiscard]] std::size_t size() const { return end - begin; }
+    };
+    static Range rangeOf(std::uint32_t block, std::uint32_t blockSize, std::size_t count)
     {
-        return m_memberCount < m_membersMax && m_rowCount + pairCountOf(expert) <= m_pairsMax;
+        const std::uint32_t begin = block * blockSize;
+        return {begin, std::min(begin + blockSize, static_cast<std::uint32_t>(count))};
+    }
+    static std::uint32_t rowsPerBlock(const Member& member)
+    {
+        return member.isFew() ? kRowsPerBlock : kRowsPerBlockOfMany;
     }
 
-    void add(ExpertSource::Arrival arrival)
+    [[nodiscard]] bool mayUseTables() const
     {
-        Member& member = m_members[m_memberCount++];
-        member.firstPair = m_scratch.firstPair[arrival.expert];
-        member.pairCount = pairCountOf(arrival.expert);
-        member.firstRow = m_rowCount;
-        member.arrival = std::move(arrival);
-        m_rowCount += member.pairCount;
+        return m_compute.arithmetic == Arithmetic::Reduced && m_routing.tokens == 1;
     }
-
-    void clear()
+    static bool takesTables(const ExpertView& view)
     {
-        for (Member& member : std::span(m_members).first(m_memberCount))
-            member.arrival.pin = {};
-        m_memberCount = 0;
-        m_rowCount = 0;
-    }
-
-    enum Matrix : std::size_t { kGate, kUp, kDown };
-
-    // For one token, whose input all its experts share; all experts of a layer are stored in one format.
-    [[nodiscard]] bool takeTables() const
-    {
-        const auto* const matrices = std::get_if<VqExpert>(&m_members[0].arrival.pin.view());
-        return m_compute.arithmetic == Arithmetic::Reduced && m_routing.tokens == 1 && matrices != nullptr
-            && std::all_of(matrices->begin(), matrices->end(), kernels::takesTables);
-    }
-
-    void compute()
-    {
-        m_usesTables = takeTables();
-        if (m_usesTables)
-            buildInputTables();
-        else
-            gatherInputs();
-        forRows(m_config.expertWidth, 2 * m_width,
-            [&](const Member& member, std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-                multiplyInput(kGate, member, begin, end, worker);
-                multiplyInput(kUp, member, begin, end, worker);
-                for (std::size_t row = member.firstRow; row < member.firstRow + member.pairCount; ++row)
-                    activate(m_compute.kernels, m_config, gate(row) + begin, up(row) + begin, end - begin);
-            });
-        if (m_usesTables)
-            buildHiddenTables();
-        forRows(static_cast<std::uint32_t>(m_width), m_config.expertWidth,
-            [&](const Member& member, std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-                multiplyHidden(member, begin, end, worker);
-            });
-    }
-
-    // Calls body for pieces of `rows` rows of every expert of the batch, in parallel.
-    template<typename Body>
-    void forRows(std::uint32_t rows, std::size_t multiplyAddsPerRow, const Body& body) const
-    {
-        const std::uint32_t blocks = ceilDivide(rows, kRowsPerItem);
-        const std::size_t pairsPerMember = m_rowCount / m_memberCount;
-        m_compute.pool.parallelFor(m_memberCount * blocks,
-            pieceGrain(kRowsPerItem * multiplyAddsPerRow * pairsPerMember),
-            [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-                for (std::uint32_t item = begin; item < end; ++item) {
-                    const std::uint32_t first = item % blocks * kRowsPerItem;
-                    body(m_members[item / blocks], first, std::min(first + kRowsPerItem, rows), worker);
-                }
-            });
+        const auto* const matrices = std::get_if<VqExpert>(&view);
+        return matrices != nullptr && std::all_of(matrices->begin(), matrices->end(), kernels::takesTables);
     }
 
     // ---- what the products read
 
-    // Each expert's inputs, row after row; one token's is read in place.
-    void gatherInputs() const
+    void buildInputTables(const VqExpert& matrices)
     {
-        if (m_routing.tokens == 1)
-            return;
-        for (const Member& member : std::span(m_members).first(m_memberCount)) {
-            for (std::size_t i = 0; i < member.pairCount; ++i) {
-                const std::size_t token = m_scratch.pairTokens[member.firstPair + i];
-                std::copy_n(m_input.x + token * m_input.stride, m_width,
-                    m_scratch.inputs.data() + (member.firstRow + i) * m_width);
-            }
-        }
-    }
-
-    // Once for the layer: the codebooks of all its experts are the same.
-    void buildInputTables()
-    {
-        if (m_hasInputTables)
-            return;
-        m_hasInputTables = true;
-        build(2, m_width / kernels::kTableColumns, [&](std::uint32_t i, std::size_t begin, std::size_t end) {
-            const Matrix matrix = i == 0 ? kGate : kUp;
-            m_compute.kernels.buildTables(vqMatrix(m_members[0], matrix), m_input.x, inputTables(matrix), begin, end);
-        });
-    }
-
-    void buildHiddenTables() const
-    {
-        build(m_memberCount, m_config.expertWidth / kernels::kTableColumns,
-            [&](std::uint32_t i, std::size_t begin, std::size_t end) {
-                const Member& member = m_members[i];
-                m_compute.kernels.buildTables(
-                    vqMatrix(member, kDown), gate(member.firstRow), hiddenTables(member), begin, end);
-            });
-    }
-
-    // Calls body(i, begin, end) for ranges of the positions of `count` tables, in parallel.
-    template<typename Body>
-    void build(std::uint32_t count, std::size_t positions, const Body& body) const
-    {
-        const auto blocks = static_cast<std::uint32_t>(ceilDivide(positions, std::size_t{kPositionsPerItem}));
-        m_compute.pool.parallelFor(count * blocks, 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+        const std::size_t positions = m_width / kernels::kTableColumns;
+        const auto blocks = static_cast<std::uint32_t>(ceilDivide(positions, std::size_t{kPositionsPerBlock}));
+        m_compute.pool.parallelFor(2 * blocks, 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
             for (std::uint32_t item = begin; item < end; ++item) {
-                const std::size_t first = item % blocks * std::size_t{kPositionsPerItem};
-                body(item / blocks, first, std::min(first + kPositionsPerItem, positions));
+                const Matrix matrix = item < blocks ? kGate : kUp;
+                const Range range = rangeOf(item % blocks, kPositionsPerBlock, positions);
+                m_compute.kernels.buildTables(matrices[matrix], m_input.x, inputTables(matrix), range.begin, range.end);
             }
         });
+    }
+
+    void buildHiddenTables(const Member& member, const Range& positions) const
+    {
+        m_compute.kernels.buildTables(
+            vqMatrix(member, kDown), gate(member), hiddenTables(member), positions.begin, positions.end);
+    }
+
+    // Some columns of the part's inputs, row after row if they are few, else side by side.
+    void gather(const Member& member, const Range& columns) const
+    {
+        float* const target = inputs(member);
+        const std::size_t count = member.sideBySide();
+        for (std::size_t i = 0; i < member.pairCount; ++i) {
+            const float* const x = m_input.x + m_scratch.pairTokens[member.firstPair + i] * m_input.stride;
+            if (member.isFew()) {
+                std::copy(x + columns.begin, x + columns.end, target + i * m_width + columns.begin);
+                continue;
+            }
+            for (std::size_t column = columns.begin; column < columns.end; ++column)
+                target[column * count + i] = x[column];
+        }
+        if (member.isFew())
+            return;
+        for (std::size_t i = member.pairCount; i < count; ++i) {
+            for (std::size_t column = columns.begin; column < columns.end; ++column)
+                target[column * count + i] = 0;
+        }
     }
 
     // ---- products of some rows, by one worker
 
-    void multiplyInput(
-        Matrix matrix, const Member& member, std::uint32_t begin, std::uint32_t end, std::uint32_t worker) const
+    // Rows of gate and up, and their activation, which replaces gate.
+    void computeHidden(const Member& member, const Range& rows, std::uint32_t worker) const
     {
-        float* const y = matrix == kGate ? gate(member.firstRow) : up(member.firstRow);
-        const std::size_t stride = m_config.expertWidth;
-        if (m_usesTables) {
-            m_compute.kernels.multiplyTables(vqMatrix(member, matrix), inputTables(matrix), y, begin, end);
-        } else {
-            const float* const x =
-                m_routing.tokens == 1 ? m_input.x : m_scratch.inputs.data() + member.firstRow * m_width;
-            multiplyExactly(member, matrix, {x, m_width, member.pairCount}, {y, stride}, begin, end, worker);
+        if (!member.isFew()) {
+            multiplySideBySide(member, kGate, inputs(member), gate(member), rows, worker);
+            multiplySideBySide(member, kUp, inputs(member), up(member), rows, worker);
+            const std::size_t first = rows.begin * member.sideBySide();
+            activate(m_compute.kernels, m_config, gate(member) + first, up(member) + first,
+                rows.size() * member.sideBySide());
+            return;
+        }
+        for (const Matrix matrix : {kGate, kUp}) {
+            float* const y = matrix == kGate ? gate(member) : up(member);
+            if (m_usesTables)
+                m_compute.kernels.multiplyTables(
+                    vqMatrix(member, matrix), inputTables(matrix), y, rows.begin, rows.end);
+            else
+                multiplyFew(member, matrix, inputRows(member), {y, m_config.expertWidth}, rows, worker);
+        }
+        for (std::size_t i = 0; i < member.pairCount; ++i) {
+            const std::size_t first = i * m_config.expertWidth + rows.begin;
+            activate(m_compute.kernels, m_config, gate(member) + first, up(member) + first, rows.size());
         }
     }
 
-    void multiplyHidden(const Member& member, std::uint32_t begin, std::uint32_t end, std::uint32_t worker) const
+    void computeOutput(const Member& member, const Range& rows, std::uint32_t worker) const
     {
         float* const y = output(member.firstPair);
         if (m_usesTables) {
-            m_compute.kernels.multiplyTables(vqMatrix(member, kDown), hiddenTables(member), y, begin, end);
+            m_compute.kernels.multiplyTables(vqMatrix(member, kDown), hiddenTables(member), y, rows.begin, rows.end);
+        } else if (member.isFew()) {
+            const kernels::TokenInput hidden = {gate(member), m_config.expertWidth, member.pairCount};
+            multiplyFew(member, kDown, hidden, {y, m_width}, rows, worker);
         } else {
-            const kernels::TokenInput hidden = {gate(member.firstRow), m_config.expertWidth, member.pairCount};
-            multiplyExactly(member, kDown, hidden, {y, m_width}, begin, end, worker);
+            // The inputs have served, their place is as large as the outputs'.
+            float* const sideBySide = inputs(member);
+            multiplySideBySide(member, kDown, gate(member), sideBySide, rows, worker);
+            for (std::size_t i = 0; i < member.pairCount; ++i) {
+                for (std::size_t row = rows.begin; row < rows.end; ++row)
+                    y[i * m_width + row] = sideBySide[row * member.sideBySide() + i];
+            }
         }
     }
 
-    void multiplyExactly(const Member& member, Matrix matrix, const kernels::TokenInput& input,
-        const kernels::TokenOutput& output, std::uint32_t begin, std::uint32_t end, std::uint32_t worker) const
+    void multiplyFew(const Member& member, Matrix matrix, const kernels::TokenInput& input,
+        const kernels::TokenOutput& output, const Range& rows, std::uint32_t worker) const
+    {
+        const kernels::KernelTable& kernels = m_compute.kernels;
+        if (const auto* const matrices = std::get_if<VqExpert>(member.view))
+            multiply(kernels, (*matrices)[matrix], input, output, rows.begin, rows.end);
+        else
+            multiply(kernels, std::get<DenseExpert>(*member.view)[matrix], input, output, rows.begin, rows.end,
+                m_compute.tile(worker));
+    }
+
+    void multiplySideBySide(
+        const Member& member, Matrix matrix, const float* x, float* y, const Range& rows, std::uint32_t worker) const
     {
         std::visit(
             [&](const auto& matrices) {
-                multiply(m_compute.kernels, matrices[matrix], input, output, begin, end, m_compute.tile(worker));
+                multiply(m_compute.kernels, matrices[matrix], kernels::SideBySide{x, member.sideBySide()}, y,
+                    rows.begin, rows.end, m_compute.tile(worker));
             },
-            member.arrival.pin.view());
+            *member.view);
     }
 
     // ---- places
 
-    [[nodiscard]] float* gate(std::size_t row) const { return m_scratch.gate.data() + row * m_config.expertWidth; }
-    [[nodiscard]] float* up(std::size_t row) const { return m_scratch.up.data() + row * m_config.expertWidth; }
+    [[nodiscard]] std::size_t firstVector(const Member& member) const
+    {
+        return std::size_t{member.place} * m_partTokens;
+    }
+    [[nodiscard]] float* inputs(const Member& member) const
+    {
+        return m_scratch.inputs.data() + firstVector(member) * m_width;
+    }
+    [[nodiscard]] float* gate(const Member& member) const
+    {
+        return m_scratch.gate.data() + firstVector(member) * m_config.expertWidth;
+    }
+    [[nodiscard]] float* up(const Member& member) const
+    {
+        return m_scratch.up.data() + firstVector(member) * m_config.expertWidth;
+    }
     [[nodiscard]] float* output(std::size_t pair) const { return m_scratch.outputs.data() + pair * m_width; }
+    [[nodiscard]] kernels::TokenInput inputRows(const Member& member) const
+    {
+        return {m_routing.tokens == 1 ? m_input.x : inputs(member), m_width, member.pairCount};
+    }
+    [[nodiscard]] std::size_t hiddenPositions() const { return m_config.expertWidth / kernels::kTableColumns; }
 
     static const kernels::VqMatrixView& vqMatrix(const Member& member, Matrix matrix)
     {
-        return std::get<VqExpert>(member.arrival.pin.view())[matrix];
+        return std::get<VqExpert>(*member.view)[matrix];
     }
 
     [[nodiscard]] TableInput inputTables(Matrix matrix) const
@@ -282,10 +345,9 @@ private:
 
     [[nodiscard]] TableInput hiddenTables(const Member& member) const
     {
-        const std::size_t positions = m_config.expertWidth / kernels::kTableColumns;
-        const auto index = static_cast<std::size_t>(&member - m_members.data());
-        return {m_scratch.hiddenEntries.data() + index * positions * kernels::kTableBytes,
-            m_scratch.hiddenScales.data() + index * RoutedScratch::blocksOf(positions), positions};
+        const std::size_t positions = hiddenPositions();
+        return {m_scratch.hiddenEntries.data() + member.place * positions * kernels::kTableBytes,
+            m_scratch.hiddenScales.data() + member.place * RoutedScratch::blocksOf(positions), positions};
     }
 
     const Compute& m_compute;
@@ -294,13 +356,10 @@ private:
     const kernels::TokenInput m_input;
     const RoutedScratch& m_scratch;
     const std::size_t m_width; // of an expert's input and output
-    const std::uint32_t m_pairsMax;
-    const std::uint32_t m_membersMax = std::min(m_config.expertsPerToken, kBatchExpertsMax); // pins a source allows
-    std::array<Member, kBatchExpertsMax> m_members;
-    std::uint32_t m_memberCount = 0;
-    std::uint32_t m_rowCount = 0;
-    bool m_usesTables = false; // by the batch at hand
-    bool m_hasInputTables = false;
+    const std::uint32_t m_placeCount;
+    const std::uint32_t m_partTokens;
+    std::array<Member, ExpertPipeline::kPlacesMax> m_members;
+    bool m_usesTables = false;
 };
 
 } // namespace

@@ -2,8 +2,10 @@
 
 #include "container/model_config.h"
 #include "experts/expert_source.h"
+#include "kernels/matrix_product.h"
 #include "kernels/reduced_inputs.h"
 #include "layers/compute.h"
+#include "layers/expert_pipeline.h"
 #include "waste/result.h"
 #include "waste/types.h"
 
@@ -16,16 +18,13 @@ namespace waste {
 
 // What the routed experts of a layer add to each token of a chunk.
 //
-// A pair is a token and one of the experts that it chose. Experts are taken as they arrive from the disk, all
-// that are there as one batch, in three loops: gate, up and activation; what down-projections need of the result;
-// down. A loop's pieces are ranges of rows of one expert, so that few and small experts keep every core busy.
-// Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result
-// depends neither on the order of arrival nor on the batches.
+// A pair is a token and one of the experts that it chose. Experts are computed as they arrive (ExpertPipeline), each
+// for all its tokens, some of them at a time: gate, up and activation; what down-projections need of the result; down.
+// Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result does not
+// depend on the order of arrival.
 //
-// One token's reduced products come from tables, where the experts' format has them; all others are exact, and
-// decode an expert once for all its tokens.
-
-inline constexpr std::uint32_t kBatchExpertsMax = 32;
+// One token's reduced products come from tables, where the experts' format has them; all others are exact. Few vectors
+// are multiplied while rows are decoded; more of them lie side by side, and rows are decoded once for all.
 
 struct RoutedScratch {
     // Pairs by ascending expert, those of one expert by ascending token.
@@ -34,9 +33,9 @@ struct RoutedScratch {
     std::span<std::uint32_t> pairOfChoice; // [tokens][k]
     std::span<float> outputs; // [tokens·k pairs][width]
 
-    // Of the pairs of a batch.
-    std::span<float> inputs; // [batch pairs][width]
-    std::span<float> gate, up; // [batch pairs][I]
+    // Vectors of the experts at work.
+    std::span<float> inputs; // [vectors][width]
+    std::span<float> gate, up; // [vectors][I]
 
     // Tables of one token's input for gate and up, and of each expert's hidden vector for down.
     std::span<std::uint8_t> inputEntries; // [2][positions of the input][kTableBytes]
@@ -49,27 +48,37 @@ struct RoutedScratch {
     {
         const std::size_t pairs = std::size_t{chunkTokensMax} * config.expertsPerToken;
         const std::size_t width = config.expertInputWidth();
+        const std::size_t oneToken = placesFor(config, 1);
+        const std::size_t many = std::size_t{placesFor(config, chunkTokensMax)} * partTokens(chunkTokensMax);
+        const std::size_t vectors = chunkTokensMax == 1 ? oneToken : std::max(oneToken, many);
         RoutedScratch scratch;
         scratch.firstPair = arena.template take<std::uint32_t>(std::size_t{config.expertCount} + 1);
         scratch.pairTokens = arena.template take<std::uint32_t>(pairs);
         scratch.pairOfChoice = arena.template take<std::uint32_t>(pairs);
         scratch.outputs = arena.template take<float>(pairs * width);
-        scratch.inputs = arena.template take<float>(batchPairsMax(config, chunkTokensMax) * width);
+        scratch.inputs = arena.template take<float>(vectors * width);
         for (std::span<float>* buffer : {&scratch.gate, &scratch.up})
-            *buffer = arena.template take<float>(batchPairsMax(config, chunkTokensMax) * config.expertWidth);
+            *buffer = arena.template take<float>(vectors * config.expertWidth);
         const std::size_t inputPositions = width / kernels::kTableColumns;
         const std::size_t hiddenPositions = config.expertWidth / kernels::kTableColumns;
-        const std::size_t experts = std::min(config.expertsPerToken, kBatchExpertsMax);
         scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytes);
         scratch.inputScales = arena.template take<float>(2 * blocksOf(inputPositions));
-        scratch.hiddenEntries = arena.template take<std::uint8_t>(experts * hiddenPositions * kernels::kTableBytes);
-        scratch.hiddenScales = arena.template take<float>(experts * blocksOf(hiddenPositions));
+        scratch.hiddenEntries = arena.template take<std::uint8_t>(oneToken * hiddenPositions * kernels::kTableBytes);
+        scratch.hiddenScales = arena.template take<float>(oneToken * blocksOf(hiddenPositions));
         return scratch;
     }
-    // Enough for every token with one expert, and for one token with all of its.
-    static std::uint32_t batchPairsMax(const ModelConfig& config, std::uint32_t chunkTokensMax)
+    // Experts at work at a time: all of one token's; of more tokens so many that every core has something to do while
+    // the first of them ends.
+    static std::uint32_t placesFor(const ModelConfig& config, std::uint32_t tokens)
     {
-        return std::max(chunkTokensMax, config.expertsPerToken);
+        return std::min(config.expertsPerToken, tokens == 1 ? ExpertPipeline::kPlacesMax : 4U);
+    }
+    // Tokens for which an expert's rows are decoded at a time. More than 64 save nothing, fewer save memory where
+    // chunks are short.
+    static std::uint32_t partTokens(std::uint32_t chunkTokensMax)
+    {
+        constexpr auto kMultiple = static_cast<std::uint32_t>(kernels::kSideBySide);
+        return std::clamp(chunkTokensMax / 4 / kMultiple * kMultiple, kMultiple, 8 * kMultiple);
     }
     static std::size_t blocksOf(std::size_t positions) { return ceilDivide(positions, kernels::kTableBlock); }
 };
@@ -81,6 +90,7 @@ struct Routing {
     std::span<const std::uint16_t> experts; // [tokens][k], ascending per token
     std::span<const float> weights; // [tokens][k]
     std::size_t distinctCount = 0; // announced experts
+    std::uint32_t chunkTokensMax = 1; // of which the scratch was carved
 };
 
 // sum[t] = Σ_e w_e · FFN_e(input[t]), with the experts that have been announced to the source. After an error

@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 // Up to this working set a model counts as small: more than three working sets still pays (streaming 7.3).
 constexpr std::uint64_t kSmallWorkingSetBytes = 2 * kGibibyte;
+// A longer prefill chunk may take this share of what is left for the cache above its minimum. It saves more reads than
+// the slots would: 512 tokens choose most of a layer's experts, whatever the cache holds of them.
+constexpr std::uint64_t kLargerChunkShare = 4;
 
 // A sum or product that overflows stays at the largest number, and planMemory() refuses it.
 struct Saturated {
@@ -34,6 +37,17 @@ struct Choice {
     MemoryPlan::Rule rule = MemoryPlan::Rule::Explicit;
 };
 
+// The longest chunk that is worth its scratch, if that many bytes are left above the floor.
+ModelSizes::PrefillChunk longestChunk(const ModelSizes& sizes, std::uint64_t leftBytes)
+{
+    ModelSizes::PrefillChunk longest;
+    for (const ModelSizes::PrefillChunk& chunk : sizes.prefillChunks) {
+        if (chunk.extraBytes <= leftBytes / kLargerChunkShare)
+            longest = chunk;
+    }
+    return longest;
+}
+
 std::uint64_t safeShareBytes(const Machine& machine)
 {
     return machine.usableBytes - machine.usableBytes / 8;
@@ -44,7 +58,7 @@ std::uint64_t everythingBytes(const MemoryPlan& plan, const ModelSizes& sizes)
 {
     const std::uint64_t slots = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount * slotBytes(sizes.recordBytes);
     const std::uint64_t missing = slots - std::min(slots, plan.minimumExpertCacheBytes);
-    return plan.floorBytes + std::max(plan.allExpertsBytes, missing);
+    return plan.floorBytes + longestChunk(sizes, missing).extraBytes + std::max(plan.allExpertsBytes, missing);
 }
 
 // The rule of streaming 7.3, in its order.
@@ -76,12 +90,17 @@ Choice chooseBudget(const MemoryPlan& plan, const ModelSizes& sizes)
     return {floor, Rule::Floor};
 }
 
-// What the cache gets of the budget.
+// A chunk for prefill, and the cache with the rest of the budget.
 void divideBudget(MemoryPlan& plan, const ModelSizes& sizes)
 {
+    const std::uint64_t left = plan.budgetBytes - std::min(plan.budgetBytes, plan.floorBytes);
+    const ModelSizes::PrefillChunk chunk = longestChunk(sizes, left);
+    plan.prefillChunkTokens = chunk.tokens;
+    plan.largerChunkBytes = chunk.extraBytes;
+    plan.scratchBytes += plan.largerChunkBytes;
     if (plan.budgetBytes < plan.floorBytes || sizes.expertCount == 0)
         return;
-    plan.expertCacheBytes = plan.budgetBytes - plan.floorBytes + plan.minimumExpertCacheBytes;
+    plan.expertCacheBytes = left - plan.largerChunkBytes + plan.minimumExpertCacheBytes;
     const std::uint64_t records = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
     plan.expertSlotCount =
         static_cast<std::uint32_t>(std::min(records, plan.expertCacheBytes / slotBytes(sizes.recordBytes)));

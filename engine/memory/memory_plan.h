@@ -4,6 +4,7 @@
 #include "waste/result.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace waste {
 
@@ -26,7 +27,13 @@ struct ModelSizes {
     std::uint32_t expertCount = 0; // per layer; 0: no experts
     std::uint64_t stateFixedBytes = 0; // of one sequence, whatever its length
     std::uint64_t stateBytesPerToken = 0; // more per position of the context
-    std::uint64_t scratchBytes = 0; // every other buffer, for the context, threads and chunk of the request
+    std::uint64_t scratchBytes = 0; // every other buffer, for context and threads of the request and the first chunk
+    // The chunks to choose from, ascending. The first is the floor's.
+    struct PrefillChunk {
+        std::uint32_t tokens = 0;
+        std::uint64_t extraBytes = 0; // of scratch, beyond the first
+    };
+    std::vector<PrefillChunk> prefillChunks;
     std::uint64_t visionBytes = 0; // what the tower and a picture's buffers take; 0: no tower
     std::uint32_t checkpointCount = 1; // kept states without the per-token part
     std::uint32_t conversationCount = 1; // open at the same time

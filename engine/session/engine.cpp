@@ -117,7 +117,7 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
     const Arithmetic arithmetic = arithmeticFor(files, options);
     engine->identity = makeIdentity(files, engine->model->fingerprint, arithmetic);
 
-    const std::uint32_t chunkTokens = options.prefillChunkTokens;
+    const std::uint32_t chunkTokens = plan.prefillChunkTokens;
     const std::uint64_t scratchBytes = Decoder::scratchBytes(files.config, chunkTokens, engine->pool.threadCount());
     WASTE_TRY(Arena scratch, Arena::create(scratchBytes, "intermediate results"));
     engine->scratch = std::make_unique<Arena>(std::move(scratch));

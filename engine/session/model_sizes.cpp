@@ -44,15 +44,38 @@ void addWeights(ModelSizes& sizes, const detail::ModelFiles& files)
 
 Status checkRequest(const MemoryPlan::Request& request)
 {
-    if (request.prefillChunkTokens == 0 || request.prefillChunkTokens > kPrefillChunkTokensMax) {
+    if (request.prefillChunkTokens > kPrefillChunkTokensMax) {
         return Error{ErrorCode::InvalidArgument, "chunk",
-            "a prefill chunk holds 1 to " + std::to_string(kPrefillChunkTokensMax) + " tokens"};
+            "a prefill chunk holds at most " + std::to_string(kPrefillChunkTokensMax) + " tokens"};
     }
     if (request.conversationCount == 0 || request.conversationCount > kConversationsMax) {
         return Error{ErrorCode::InvalidArgument, "conversations",
             "1 to " + std::to_string(kConversationsMax) + " conversations can be open at a time"};
     }
     return {};
+}
+
+// Everything that grows with the chunk: the decoder's scratch and the chunks in flight.
+std::uint64_t chunkBytes(const ModelConfig& config, const MemoryPlan::Request& request, std::uint32_t chunkTokens)
+{
+    const std::uint64_t buffersBytes = SessionMemory::bytes(config, request.contextTokens, chunkTokens)
+        - SessionMemory::stateBytes(config, request.contextTokens);
+    return Decoder::scratchBytes(config, chunkTokens, request.threadCount) + request.conversationCount * buffersBytes;
+}
+
+// Longer chunks than the context's are never filled.
+void addChunks(ModelSizes& sizes, const ModelConfig& config, const MemoryPlan::Request& request)
+{
+    const std::uint32_t first = request.prefillChunkTokens != 0 ? request.prefillChunkTokens : kPrefillChunkTokensMin;
+    const std::uint64_t firstBytes = chunkBytes(config, request, first);
+    sizes.scratchBytes += firstBytes;
+    sizes.prefillChunks = {{first, 0}};
+    if (request.prefillChunkTokens != 0)
+        return;
+    for (const std::uint32_t tokens : kLongerPrefillChunks) {
+        if (tokens / 2 < request.contextTokens)
+            sizes.prefillChunks.push_back({tokens, chunkBytes(config, request, tokens) - firstBytes});
+    }
 }
 
 } // namespace
@@ -67,10 +90,7 @@ Result<ModelSizes> modelSizes(const detail::ModelFiles& files, const MemoryPlan:
     sizes.checkpointCount = request.conversationCount;
     sizes.conversationCount = request.conversationCount;
 
-    const std::uint64_t buffersBytes = SessionMemory::bytes(config, request.contextTokens, request.prefillChunkTokens)
-        - SessionMemory::stateBytes(config, request.contextTokens);
-    sizes.scratchBytes += Decoder::scratchBytes(config, request.prefillChunkTokens, request.threadCount)
-        + request.conversationCount * buffersBytes;
+    addChunks(sizes, config, request);
 
     const Result<std::uint64_t> visionBytes = VisionModel::plannedBytes(files, request.threadCount);
     if (!visionBytes && request.vision)

@@ -64,10 +64,18 @@ Status Session::Internals::append(std::span<const TokenId> ids, const AppendOpti
         return Error{ErrorCode::Cancelled, "", "reading was cancelled before it began"};
 
     const ScopedTime time(engine->prefillNs);
-    const Decoder::RunOptions run = runOptions(options);
+    Decoder::RunOptions run = runOptions(options);
     const bool hasPending = continuation.pendingToken >= 0;
     const std::uint64_t total = memory.chunk.tokenCount + (hasPending ? 1U : 0U) + ids.size();
     std::uint64_t done = 0;
+    if (options.progress) {
+        // A long chunk takes minutes where experts come from a disk, so its layers count as parts of its tokens.
+        run.progress = [&](std::uint32_t layersDone) {
+            const std::uint32_t layers = config().layerCount;
+            if (layersDone < layers)
+                options.progress(done + std::uint64_t{memory.chunk.tokenCount} * layersDone / layers, total);
+        };
+    }
     const auto finish = [&]() -> Status {
         const std::uint32_t count = memory.chunk.tokenCount;
         WASTE_TRY_STATUS(finishChunk(run, engine->tokensPrefilled));
@@ -81,7 +89,7 @@ Status Session::Internals::append(std::span<const TokenId> ids, const AppendOpti
 
     const float* nextRow = options.pictureRows.empty() ? nullptr : options.pictureRows.data();
     std::vector<TokenId> chunk;
-    chunk.reserve(engine->options.prefillChunkTokens);
+    chunk.reserve(engine->plan.prefillChunkTokens);
     while (done < total) {
         chunk.clear();
         chunkRows.clear();

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Session::Internals>> Session::Internals::create(std::shar
             "the memory plan has room for " + std::to_string(engine->options.conversationCount)
                 + " open conversations of this model; close one first"};
     }
-    const std::uint64_t bytes = SessionMemory::bytes(config, contextTokens, engine->options.prefillChunkTokens);
+    const std::uint64_t bytes = SessionMemory::bytes(config, contextTokens, engine->plan.prefillChunkTokens);
     WASTE_TRY(Arena arena, Arena::create(bytes, "a conversation"));
     return std::make_unique<Internals>(std::move(engine), std::move(*reservation), std::move(arena));
 }
@@ -38,11 +38,11 @@ Session::Internals::Internals(
     : engine(std::move(owner))
     , reservation(std::move(sessionReservation))
     , arena(std::move(sessionArena))
-    , memory(SessionMemory::carve(
-          arena, engine->config(), engine->options.contextTokens, engine->options.prefillChunkTokens))
+    , memory(
+          SessionMemory::carve(arena, engine->config(), engine->options.contextTokens, engine->plan.prefillChunkTokens))
     , state(SequenceState::bind(engine->config(), engine->options.contextTokens, memory.state))
 {
-    chunkRows.reserve(engine->options.prefillChunkTokens);
+    chunkRows.reserve(engine->plan.prefillChunkTokens);
     reset();
 }
 

@@ -27,7 +27,7 @@ struct EngineOptions {
     std::uint32_t contextTokens = 4096;
     std::uint32_t threadCount = 0; // compute threads; 0: one per core
     std::vector<std::uint32_t> cpus; // pin compute threads to these; empty: anywhere
-    std::uint32_t prefillChunkTokens = 64; // 1: token at a time
+    std::uint32_t prefillChunkTokens = 0; // 1: token at a time; 0: what the memory plan chooses
     std::uint32_t conversationCount = 1; // sessions open at a time
     CachePolicy cachePolicy = CachePolicy::Age;
     // Experts of the next layer that are read on a guess while a token is decoded and the disk is idle; 0: none;

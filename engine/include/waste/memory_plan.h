@@ -25,7 +25,7 @@ struct MemoryPlan {
         std::uint64_t budgetBytes = 0; // 0: choose by the rule of streaming 7.3
         std::uint32_t contextTokens = 4096;
         std::uint32_t threadCount = 0; // compute threads; 0: one per core
-        std::uint32_t prefillChunkTokens = 64;
+        std::uint32_t prefillChunkTokens = 0; // 0: as many as the budget has room for
         std::uint32_t conversationCount = 1; // sessions open at a time, each with its checkpoint
         bool vision = false;
         std::uint64_t programBytes = 0; // code, heap, stacks of the front end; 0: the command line's figure
@@ -39,6 +39,8 @@ struct MemoryPlan {
     std::uint64_t keptStateBytes = 0; // contained in stateBytes
     std::uint64_t scratchBytes = 0; // every other buffer, plus the program
     std::uint64_t programBytes = 0; // contained in scratchBytes
+    std::uint32_t prefillChunkTokens = 0; // tokens that a prompt is read in: each expert once a chunk
+    std::uint64_t largerChunkBytes = 0; // what these take beyond the floor's chunk; contained in scratchBytes
     std::uint64_t visionBytes = 0; // 0 unless requested; contained in floorBytes then
     std::uint64_t visionExtraBytes = 0; // what a picture would add; 0 without a tower
     std::uint64_t minimumExpertCacheBytes = 0;

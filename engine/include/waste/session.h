@@ -68,7 +68,8 @@ struct GenerateResult {
 
 struct AppendOptions {
     const CancelFlag* cancel = nullptr;
-    std::function<void(std::uint64_t done, std::uint64_t total)> progress; // after each chunk
+    std::function<void(std::uint64_t done, std::uint64_t total)>
+        progress; // after each layer of a chunk, which counts as a part of its tokens
     std::function<void(std::uint64_t position, std::span<const float> logits)> logitsSink; // every position, in order
     std::function<void(const LayerTrace&)> layerSink;
     // Rows that replace embeddings, in order of the placeholder ids: [rows][hidden]. The id whose

@@ -257,6 +257,35 @@ private Q_SLOTS:
         QCOMPARE(cache->statistics().misses, 4U);
     }
 
+    void whoAwaitsAnArrivalCanBeCalledBack()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0};
+        cache->announce(1, experts);
+        std::thread caller([&] { cache->stopAwaiting(); });
+        QVERIFY(!cache->awaitNext()); // else it would wait for ever
+        caller.join();
+        QVERIFY(!*cache->tryAcquireNext());
+        std::thread opener([&] { disk.open(); });
+        QVERIFY(cache->awaitNext());
+        opener.join();
+        const auto arrival = cache->tryAcquireNext();
+        QVERIFY(arrival && *arrival);
+        QCOMPARE((*arrival)->expert, 0);
+    }
+
+    void nobodyAwaitsWhatNoReaderBrings()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 0);
+        const std::uint16_t experts[] = {4};
+        cache->announce(1, experts);
+        QVERIFY(cache->awaitNext());
+        QCOMPARE(cache->acquireNext()->expert, 4);
+    }
+
     void everyAnnouncedRecordArrivesOnceHoweverFewSlotsThereAre_data() { addReaderRows(); }
     void everyAnnouncedRecordArrivesOnceHoweverFewSlotsThereAre()
     {

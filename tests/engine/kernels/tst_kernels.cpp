@@ -279,6 +279,11 @@ private Q_SLOTS:
         y = x;
         table->situ({1.5F, 0}, y.data(), u.data(), x.size());
         check("situ, linear up", y, [](double g, double up) { return 1.5 * std::tanh(g / 1.5) * sigmoid(g) * up; });
+        table->logDecay({.rate = 2.5F}, x.data(), y.data(), x.size());
+        check("decay without a bound", y,
+            [](double z, double) { return -2.5 * (std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z)))); });
+        table->logDecay({.rate = 1, .lowerBound = -5}, x.data(), y.data(), x.size());
+        check("bounded decay", y, [](double z, double) { return -5 * sigmoid(z); });
     }
 
     void whatIsNotANumberStaysVisible_data() { addTables(); }
@@ -288,7 +293,7 @@ private Q_SLOTS:
         const float nan = std::numeric_limits<float>::quiet_NaN();
         const double later = std::numeric_limits<double>::quiet_NaN();
         const double earlier = 0;
-        float values[] = {1, 1, nan, nan, nan, nan};
+        float values[] = {1, 1, nan, nan, nan, nan, 1, 1};
         const float one = 1;
         table->expOfDifference(&later, &earlier, values, 1);
         table->multiplySigmoid(&nan, values + 1, 1);
@@ -296,6 +301,8 @@ private Q_SLOTS:
         table->silu(values + 3, &one, 1);
         table->situ({4, 25}, values + 4, &one, 1);
         QVERIFY(std::isnan(table->expAndSum(values + 5, 0, 1)));
+        table->logDecay({.rate = 1}, &nan, values + 6, 1);
+        table->logDecay({.rate = 1, .lowerBound = -5}, &nan, values + 7, 1);
         for (const float value : values)
             QVERIFY(std::isnan(value));
     }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 using namespace waste;
@@ -31,6 +32,23 @@ void verifyRow(const Values& row, const float* x, std::size_t columns, float act
     }
     QVERIFY2(std::abs(actual - sum) <= kLimit * magnitude + std::numeric_limits<float>::min(),
         qPrintable(QString("%1 for %2").arg(actual).arg(sum)));
+}
+
+// Cut at one row, in two places of a tile; every part by itself.
+template<typename Matrix, typename Values>
+void verifySideBySide(const KernelTable& table, const Matrix& matrix, const Values& values, const SideBySide& input)
+{
+    std::vector<float> tile(kTileFloats);
+    std::vector<float> y(matrix.rows * input.count, -7.0F);
+    for (const auto& [begin, end] : {std::pair(0U, 1U), std::pair(1U, matrix.rows)})
+        multiply(table, matrix, input, y.data(), begin, end, tile.data());
+    std::vector<float> x(matrix.columns);
+    for (std::size_t v = 0; v < input.count; ++v) {
+        for (std::size_t c = 0; c < matrix.columns; ++c)
+            x[c] = input.x[c * input.count + v];
+        for (std::size_t r = 0; r < matrix.rows; ++r)
+            verifyRow(values.data() + r * matrix.columns, x.data(), matrix.columns, y[r * input.count + v]);
+    }
 }
 
 const StoredExpert::Shape kExpertShapes[] = {
@@ -108,13 +126,16 @@ private Q_SLOTS:
         QFETCH(const KernelTable*, table);
         for (const StoredExpert::Shape& shape : kExpertShapes) {
             const StoredExpert expert(shape);
-            std::vector<float> values(shape.columns);
+            const std::size_t stride = shape.columns + 1;
+            std::vector<float> values(shape.rows * stride, -7.0F);
+            const std::uint32_t half = shape.columns / shape.vecDim / 2 * shape.vecDim;
+            table->unpackVqRows(expert.view, 0, shape.rows, 0, half, values.data(), stride);
+            table->unpackVqRows(expert.view, 0, 1, half, shape.columns, values.data() + half, stride);
+            table->unpackVqRows(expert.view, 1, shape.rows, half, shape.columns, values.data() + stride + half, stride);
             for (std::uint32_t row = 0; row < shape.rows; ++row) {
-                const std::uint32_t begin = shape.columns / shape.vecDim / 2 * shape.vecDim;
-                table->unpackVqRow(expert.view, row, 0, begin, values.data());
-                table->unpackVqRow(expert.view, row, begin, shape.columns, values.data() + begin);
                 for (std::uint32_t c = 0; c < shape.columns; ++c)
-                    QCOMPARE(values[c], expert.exact[std::size_t{row} * shape.columns + c]);
+                    QCOMPARE(values[row * stride + c], expert.exact[std::size_t{row} * shape.columns + c]);
+                QCOMPARE(values[row * stride + shape.columns], -7.0F); // not one value too many
             }
         }
     }
@@ -176,21 +197,35 @@ private Q_SLOTS:
     void expertsTimesSeveralVectorsAgreeWithDoubleSums()
     {
         QFETCH(const KernelTable*, table);
-        std::vector<float> tile(kTileFloats);
         constexpr std::size_t kTokens = kVqVectorsMax + 2;
         const std::vector<float> x = randomFloats(kTokens * 2048, 25);
         for (const StoredExpert::Shape& shape : kExpertShapes) {
             const StoredExpert expert(shape);
             for (std::size_t tokens = 2; tokens <= kTokens; ++tokens) {
                 std::vector<float> y(tokens * shape.rows);
-                multiply(*table, expert.view, {x.data(), shape.columns, tokens}, {y.data(), shape.rows}, 0, shape.rows,
-                    tile.data());
+                multiply(*table, expert.view, {x.data(), shape.columns, tokens}, {y.data(), shape.rows}, 0, shape.rows);
                 for (std::size_t t = 0; t < tokens; ++t) {
                     for (std::size_t r = 0; r < shape.rows; ++r)
                         verifyRow(&expert.exact[r * shape.columns], &x[t * shape.columns], shape.columns,
                             y[t * shape.rows + r]);
                 }
             }
+        }
+    }
+
+    void vectorsSideBySideAgreeWithDoubleSums_data() { addTables(); }
+    void vectorsSideBySideAgreeWithDoubleSums()
+    {
+        QFETCH(const KernelTable*, table);
+        const std::vector<float> x = randomFloats(24 * 2048, 27);
+        for (const StoredExpert::Shape& shape : kExpertShapes) {
+            const StoredExpert expert(shape);
+            for (const std::size_t count : {kSideBySide, 2 * kSideBySide, 3 * kSideBySide})
+                verifySideBySide(*table, expert.view, expert.exact, {x.data(), count});
+        }
+        for (const WeightFormat format : {WeightFormat::F32, WeightFormat::Q8G, WeightFormat::Q4G, WeightFormat::Q3G}) {
+            const StoredMatrix matrix(format, 150, 300, 128);
+            verifySideBySide(*table, matrix.view, matrix.values, {x.data(), 2 * kSideBySide});
         }
     }
 

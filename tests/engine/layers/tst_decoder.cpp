@@ -8,9 +8,12 @@
 #include <QTest>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <random>
+#include <thread>
 
 using namespace waste;
 using namespace waste::test;
@@ -135,7 +138,7 @@ private Q_SLOTS:
         ModelRunner stepped(*subject.model, {.chunkTokensMax = 1});
         QVERIFY(stepped.append(subject.ids));
         const std::span<const float> logits = stepped.lastLogits();
-        for (const std::uint32_t chunk : {2U, 7U, 16U, 64U}) {
+        for (const std::uint32_t chunk : {2U, 7U, 16U, 64U, 150U}) {
             ModelRunner runner(*subject.model, {.chunkTokensMax = chunk});
             QVERIFY(runner.append(subject.ids));
             const double error = relativeError(runner.lastLogits(), logits);
@@ -223,6 +226,41 @@ private Q_SLOTS:
             QCOMPARE(copyOf(runner.stateMemory()), copyOf(whole.stateMemory()));
         }
         QVERIFY(cuts > subject.model->config.moeLayerCount());
+    }
+
+    // Cancelled by another thread again and again, until a cut was seen between two pieces of an attention.
+    void aChunkThatWasCutBetweenPiecesArrivesUnchanged()
+    {
+        const Subject subject = makeSubject("kl-mini");
+        const std::span<const TokenId> ids = std::span(subject.ids).first(200);
+        constexpr std::uint32_t kChunk = 200;
+        ModelRunner whole(*subject.model, {.chunkTokensMax = kChunk});
+        QVERIFY(whole.append(ids));
+        bool wasCutBetweenPieces = false;
+        for (int attempt = 0; attempt < 1000 && !wasCutBetweenPieces; ++attempt) {
+            ModelRunner runner(*subject.model, {.chunkTokensMax = kChunk});
+            QVERIFY(runner.decoder().begin(runner.chunk(), runner.state(), ids));
+            CancelFlag cancel;
+            std::atomic<bool> done = false;
+            std::thread canceller([&] {
+                std::mt19937 random(static_cast<std::uint32_t>(attempt));
+                while (!done) {
+                    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1000));
+                    cancel.cancel();
+                }
+            });
+            while (!runner.chunk().isEmpty()) {
+                cancel.reset();
+                const Status status = runner.finish(&cancel);
+                QVERIFY(status || status.error().code == ErrorCode::Cancelled);
+                wasCutBetweenPieces = wasCutBetweenPieces || (!status && runner.chunk().attendedTokens > 0);
+            }
+            done = true;
+            canceller.join();
+            QCOMPARE(copyOf(runner.lastLogits()), copyOf(whole.lastLogits()));
+            QCOMPARE(copyOf(runner.stateMemory()), copyOf(whole.stateMemory()));
+        }
+        QVERIFY(wasCutBetweenPieces);
     }
 
     void aCancelBetweenLayersStopsBeforeTheNextOne()
@@ -340,7 +378,7 @@ private Q_SLOTS:
         const Subject subject = makeSubject(name.toStdString());
         const TestModel& model = *subject.model;
         for (const std::uint32_t threads : {1U, 3U}) {
-            for (const std::uint32_t chunkTokens : {1U, 16U}) {
+            for (const std::uint32_t chunkTokens : {1U, 16U, 150U}) {
                 ThreadPool pool({.threadCount = threads});
                 const std::uint64_t bytes = Decoder::scratchBytes(model.config, chunkTokens, threads);
                 Arena arena = std::move(*Arena::create(bytes, "a test"));
@@ -366,7 +404,7 @@ private Q_SLOTS:
                 options.logitsSink = [](std::uint64_t, std::span<const float>) {};
                 options.layerSink = [](const LayerReport&) {};
                 const std::uint64_t before = g_allocations;
-                QVERIFY(decoder.begin(chunk, state, std::span(subject.ids).first(chunkTokens)));
+                QVERIFY(decoder.begin(chunk, state, std::span(subject.ids).first(std::min(chunkTokens, 24U))));
                 QVERIFY(decoder.run(chunk, state, options));
                 if (name != "k3-odd") // the test's own source of records allocates
                     QCOMPARE(g_allocations.load(), before);

@@ -45,13 +45,15 @@ class TestLayerVectors : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void bothDecaysMatch_data() { addTableRows(); }
     void bothDecaysMatch()
     {
+        QFETCH(const KernelTable*, table);
         const std::vector<float> z = {-3, -0.5F, 0, 2, 25};
         std::vector<float> g(z.size());
-        kdaLogDecay({.rate = std::exp(0.5F)}, z, g);
+        table->logDecay({.rate = std::exp(0.5F)}, z.data(), g.data(), z.size());
         verifyNear(g, {-0.080107000, -0.781620808, -1.142806500, -3.506711453, -41.218031768});
-        kdaLogDecay({.rate = std::exp(0.5F), .lowerBound = -5}, z, g);
+        table->logDecay({.rate = std::exp(0.5F), .lowerBound = -5}, z.data(), g.data(), z.size());
         verifyNear(g, {-0.035302151, -1.524194014, -2.5, -4.821704853, -5});
     }
 

@@ -151,6 +151,34 @@ private Q_SLOTS:
         QVERIFY(!plan.aboveSafeShare);
     }
 
+    void aLongerChunkTakesAtMostAQuarterOfWhatIsLeftAboveTheFloor()
+    {
+        ModelSizes sizes = kimiLinear(4096);
+        const std::uint64_t floor = planOf(sizes, {}, machineOf(64)).floorBytes;
+        sizes.prefillChunks = {{64, 0}, {128, 10 << 20}, {512, 100 << 20}};
+        const std::pair<std::uint64_t, std::uint32_t> rows[] = {{0, 64}, {(40 << 20) - 1, 64}, {40 << 20, 128},
+            {(400 << 20) - 1, 128}, {400 << 20, 512}, {10ULL << 30, 512}};
+        for (const auto& [left, tokens] : rows) {
+            const MemoryPlan plan = planOf(sizes, {.budgetBytes = floor + left}, machineOf(64));
+            QCOMPARE(plan.prefillChunkTokens, tokens);
+            QCOMPARE(plan.floorBytes, floor);
+            QCOMPARE(plan.trunkBytes + plan.stateBytes + plan.scratchBytes + plan.expertCacheBytes, plan.budgetBytes);
+            QCOMPARE(plan.expertCacheBytes, plan.minimumExpertCacheBytes + left - plan.largerChunkBytes);
+        }
+    }
+
+    void aLongerChunkTakesNoSlotWhereEveryRecordHasOne()
+    {
+        ModelSizes sizes = kimiLinear(4096);
+        const MemoryPlan plain = planOf(sizes, {}, machineOf(64));
+        sizes.prefillChunks = {{64, 0}, {1024, 500 << 20}};
+        const MemoryPlan plan = planOf(sizes, {}, machineOf(64));
+        QCOMPARE(plan.rule, MemoryPlan::Rule::Everything);
+        QCOMPARE(plan.prefillChunkTokens, 1024U);
+        QCOMPARE(plan.expertSlotCount, plain.expertSlotCount);
+        QCOMPARE(plan.budgetBytes, plain.budgetBytes + (500 << 20));
+    }
+
     void whatTheProgramAndKeptStatesTakeIsCounted()
     {
         const MemoryPlan plan = planOf(kimiK3(4096), {}, machineOf(64));

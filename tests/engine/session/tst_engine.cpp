@@ -76,16 +76,12 @@ private Q_SLOTS:
         }
     }
 
-    void refusesChunksOfNoOrTooManyTokens()
+    void refusesChunksOfTooManyTokens()
     {
-        for (const std::uint32_t chunk : {0U, 1'000'000U}) {
-            EngineOptions options;
-            options.prefillChunkTokens = chunk;
-            const Result<std::unique_ptr<Engine>> engine = Engine::open(openModel("kl-vq3r-q4g"), options);
-            QVERIFY(!engine.has_value());
-            QCOMPARE(engine.error().code, ErrorCode::InvalidArgument);
-        }
         EngineOptions options;
+        options.prefillChunkTokens = 1'000'000;
+        QCOMPARE(Engine::open(openModel("kl-vq3r-q4g"), options).error().code, ErrorCode::InvalidArgument);
+        options = {};
         options.contextTokens = 0;
         QCOMPARE(Engine::open(openModel("kl-vq3r-q4g"), options).error().code, ErrorCode::InvalidArgument);
     }
