@@ -97,6 +97,8 @@ private:
         if (hasBudget()) {
             object["budget_bytes"] = plan.budgetBytes;
             object["expert_cache_bytes"] = isBelowFloor(plan) ? ordered_json(-1) : ordered_json(plan.expertCacheBytes);
+            object["prefill_chunk_tokens"] = plan.prefillChunkTokens;
+            object["prefill_chunk_bytes"] = plan.largerChunkBytes;
         }
         if (m_table) {
             object["table"] = ordered_json::array();
@@ -127,7 +129,8 @@ private:
         if (hasBudget()) {
             text += "\n  budget " + formatSize(plan.budgetBytes);
             text += isBelowFloor(plan) ? " is BELOW the floor — open would fail\n"
-                                       : " -> expert cache " + formatSize(plan.expertCacheBytes) + "\n";
+                                       : " -> expert cache " + formatSize(plan.expertCacheBytes)
+                    + ", prompts in chunks of " + std::to_string(plan.prefillChunkTokens) + " tokens\n";
         }
         return rows.empty() ? text : text + "\n" + tableText(rows);
     }

@@ -335,20 +335,17 @@ void multiplyVq(const VqMatrixView& matrix, const KernelTable::Vectors& vectors,
 
 // kRows rows, so that their lookups do not wait for each other.
 template<typename Lookup, bool kSideBySide, std::size_t kRows>
-void unpackVq(const VqMatrixView& matrix, const IndexWalk& walk, std::size_t row, std::size_t columns, float* values,
+void unpackVq(const float* codebooks, const float* scales, const IndexWalk& walk, std::size_t columns, float* values,
     std::size_t stride)
 {
-    __m256 scales[kRows];
-    for (std::size_t r = 0; r < kRows; ++r)
-        scales[r] = _mm256_set1_ps(floatFromHalf(matrix.scales[row + r]));
-    const float* const codebooks = matrix.codebooks; // here a store cannot change it
     const std::uint8_t* indices = walk.first;
     for (std::size_t column = 0; column < columns; column += kWidth, indices += walk.step) {
+        _mm_prefetch(indices + columns / kWidth * walk.step, _MM_HINT_T0); // for the columns after these
         std::uint64_t bits[kRows];
         loadIndices<Lookup::kBytes, kSideBySide>(indices, walk.pitch, bits);
         for (std::size_t r = 0; r < kRows; ++r) {
             const __m256 weights = Lookup::load(codebooks, bits[r]);
-            _mm256_storeu_ps(values + r * stride + column, _mm256_mul_ps(weights, scales[r]));
+            _mm256_storeu_ps(values + r * stride + column, _mm256_mul_ps(weights, _mm256_broadcast_ss(scales + r)));
         }
     }
 }
@@ -370,11 +367,17 @@ struct VqKernels {
         forRuns(matrix, rowBegin, rowEnd, [&](std::size_t row, std::size_t last) {
             IndexWalk walk = walkIndices(matrix, row, Lookup::kBytes);
             walk.first += begin / kWidth * walk.step;
+            float scales[kRunRows];
+            for (std::size_t r = 0; r < last - row; ++r)
+                scales[r] = floatFromHalf(matrix.scales[row + r]);
+            const float* const codebooks = matrix.codebooks;
             float* target = values + (row - rowBegin) * stride;
-            for (; row + 4 <= last; row += 4, walk.first += 4 * walk.pitch, target += 4 * stride)
-                unpackVq<Lookup, kSideBySide, 4>(matrix, walk, row, end - begin, target, stride);
-            for (; row < last; ++row, walk.first += walk.pitch, target += stride)
-                unpackVq<Lookup, kSideBySide, 1>(matrix, walk, row, end - begin, target, stride);
+            const std::size_t count = last - row;
+            std::size_t r = 0;
+            for (; r + 4 <= count; r += 4, walk.first += 4 * walk.pitch, target += 4 * stride)
+                unpackVq<Lookup, kSideBySide, 4>(codebooks, scales + r, walk, end - begin, target, stride);
+            for (; r < count; ++r, walk.first += walk.pitch, target += stride)
+                unpackVq<Lookup, kSideBySide, 1>(codebooks, scales + r, walk, end - begin, target, stride);
         });
     }
 };

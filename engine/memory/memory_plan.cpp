@@ -97,7 +97,6 @@ void divideBudget(MemoryPlan& plan, const ModelSizes& sizes)
     const ModelSizes::PrefillChunk chunk = longestChunk(sizes, left);
     plan.prefillChunkTokens = chunk.tokens;
     plan.largerChunkBytes = chunk.extraBytes;
-    plan.scratchBytes += plan.largerChunkBytes;
     if (plan.budgetBytes < plan.floorBytes || sizes.expertCount == 0)
         return;
     plan.expertCacheBytes = left - plan.largerChunkBytes + plan.minimumExpertCacheBytes;

@@ -70,7 +70,7 @@ Status reserveParts(Engine::Internals& engine)
 {
     const MemoryPlan& plan = engine.plan;
     const std::pair<std::uint64_t, const char*> parts[] = {{plan.trunkBytes, "the trunk"},
-        {plan.scratchBytes, "buffers and the program"}, {plan.visionBytes, "the vision tower"},
+        {plan.scratchBytes + plan.largerChunkBytes, "buffers and the program"}, {plan.visionBytes, "the vision tower"},
         {plan.expertCacheBytes, "the expert cache"}};
     for (const auto& [bytes, purpose] : parts) {
         WASTE_TRY(Reservation reservation, engine.budget.reserve(bytes, purpose));

@@ -40,7 +40,7 @@ struct MemoryPlan {
     std::uint64_t scratchBytes = 0; // every other buffer, plus the program
     std::uint64_t programBytes = 0; // contained in scratchBytes
     std::uint32_t prefillChunkTokens = 0; // tokens that a prompt is read in: each expert once a chunk
-    std::uint64_t largerChunkBytes = 0; // what these take beyond the floor's chunk; contained in scratchBytes
+    std::uint64_t largerChunkBytes = 0; // their buffers beyond scratchBytes; not part of the floor
     std::uint64_t visionBytes = 0; // 0 unless requested; contained in floorBytes then
     std::uint64_t visionExtraBytes = 0; // what a picture would add; 0 without a tower
     std::uint64_t minimumExpertCacheBytes = 0;

@@ -255,7 +255,9 @@ private Q_SLOTS:
         const QJsonObject given = runWaste({"plan", kModel, "--budget", QString::number(budget), "--json"}).json();
         QCOMPARE(qint64(given["budget_bytes"_L1].toDouble()), budget);
         QCOMPARE(qint64(given["expert_cache_bytes"_L1].toDouble()),
-            budget - qint64(given["floor_bytes"_L1].toDouble()) + qint64(given["min_expert_cache"_L1].toDouble()));
+            budget - qint64(given["floor_bytes"_L1].toDouble()) + qint64(given["min_expert_cache"_L1].toDouble())
+                - qint64(given["prefill_chunk_bytes"_L1].toDouble()));
+        QVERIFY(given["prefill_chunk_tokens"_L1].toInt() >= 64);
 
         for (const bool json : {false, true}) {
             QStringList arguments = {"plan", kModel, "--budget", QString::number(floor - 1)};
