@@ -1,7 +1,7 @@
 #include "kernels/checksum.h"
 
 #include "base/crc32.h"
-#include "kernels/x86_clmul.h"
+#include "kernels/folded_crc32.h"
 #include "platform/cpu_features.h"
 
 #include <cstdlib>
@@ -10,25 +10,25 @@
 namespace waste::kernels {
 namespace {
 
-bool canFold()
+// How this CPU folds, or null if it cannot, or must not.
+const char* foldingMethod()
 {
-#if defined(__x86_64__)
-    static const bool folds = [] {
+    static const char* const method = []() -> const char* {
         const char* isa = std::getenv("WASTE_ISA");
-        return CpuFeatures::detect().pclmul && (isa == nullptr || std::string_view(isa) != "scalar");
+        if (isa != nullptr && std::string_view(isa) == "scalar")
+            return nullptr;
+        const CpuFeatures cpu = CpuFeatures::detect();
+        return cpu.pclmul ? "clmul" : cpu.pmull ? "pmull" : nullptr;
     }();
-    return folds;
-#else
-    return false;
-#endif
+    return method;
 }
 
 } // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t previous)
 {
-#if defined(__x86_64__)
-    if (canFold() && bytes.size() >= kFoldedBytesMin) {
+#if defined(__x86_64__) || defined(__aarch64__)
+    if (foldingMethod() != nullptr && bytes.size() >= kFoldedBytesMin) {
         const std::size_t folded = bytes.size() / kFoldedBytesStep * kFoldedBytesStep;
         const std::uint32_t state = foldCrc32(~previous, bytes.data(), folded);
         return waste::crc32(bytes.subspan(folded), ~state);
@@ -39,7 +39,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t previous)
 
 const char* crc32Method()
 {
-    return canFold() ? "clmul" : "slice8";
+    return foldingMethod() != nullptr ? foldingMethod() : "slice8";
 }
 
 } // namespace waste::kernels

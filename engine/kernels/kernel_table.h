@@ -16,7 +16,7 @@ inline constexpr std::size_t kVqVectorsMax = 4; // that multiplyVqRows takes
 // ones, at the end, not by a bit. The value of one output element never depends on which other elements the
 // same call computes, so work may be cut anywhere. Pointers need no alignment beyond their type's.
 struct KernelTable {
-    const char* name; // "scalar", "avx2"
+    const char* name; // "scalar", "avx2", "neon", "neon-dotprod"
 
     // Σ x[i]·w[i]
     float (*dot)(const float* x, const float* w, std::size_t count);
@@ -129,5 +129,7 @@ struct KernelTable {
 
 const KernelTable& scalarTable();
 const KernelTable& avx2Table(); // x86-64 only
+const KernelTable& neonTable(); // arm64 only
+const KernelTable& neonDotprodTable(); // arm64 only
 
 } // namespace waste::kernels

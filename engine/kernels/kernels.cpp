@@ -2,7 +2,6 @@
 
 #include "platform/cpu_features.h"
 
-#include <array>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -12,24 +11,35 @@ namespace waste::kernels {
 namespace {
 
 struct Candidate {
-    std::string_view isa;
+    const char* isa;
     const KernelTable& (*table)();
     bool runsHere;
 };
 
 // Fastest first.
-std::array<Candidate, 2> candidates()
+std::vector<Candidate> candidates()
 {
-    const CpuFeatures cpu = CpuFeatures::detect();
+    [[maybe_unused]] const CpuFeatures cpu = CpuFeatures::detect();
+    return
+    {
 #if defined(__x86_64__)
-    const Candidate avx2 = {"avx2", avx2Table, cpu.avx2 && cpu.fma && cpu.f16c};
-#else
-    const Candidate avx2 = {"avx2", nullptr, false};
+        {"avx2", avx2Table, cpu.avx2 && cpu.fma && cpu.f16c},
+#elif defined(__aarch64__)
+        {"neon-dotprod", neonDotprodTable, cpu.neon && cpu.dotprod}, {"neon", neonTable, cpu.neon},
 #endif
-    return {avx2, Candidate{"scalar", scalarTable, true}};
+            {"scalar", scalarTable, true},
+    };
 }
 
 } // namespace
+
+std::vector<const char*> instructionSets()
+{
+    std::vector<const char*> names;
+    for (const Candidate& candidate : candidates())
+        names.push_back(candidate.isa);
+    return names;
+}
 
 Result<const KernelTable*> selectKernels()
 {

@@ -4,7 +4,7 @@
 // the reflected polynomial 0xEDB88320. A part of the message is replaced by its remainder further on: its halves,
 // multiplied by x^n mod P. Four of them at a time hide the latency of the multiplication.
 
-#include "kernels/x86_clmul.h"
+#include "kernels/folded_crc32.h"
 
 #include <immintrin.h>
 

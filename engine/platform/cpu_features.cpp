@@ -99,11 +99,17 @@ CpuFeatures CpuFeatures::detect()
     features.neon = true; // part of the architecture
 #if defined(__linux__)
     constexpr unsigned long kDotProduct = 1UL << 20; // HWCAP_ASIMDDP
+    constexpr unsigned long kPolynomialProduct = 1UL << 4; // HWCAP_PMULL
     features.dotprod = (getauxval(AT_HWCAP) & kDotProduct) != 0;
+    features.pmull = (getauxval(AT_HWCAP) & kPolynomialProduct) != 0;
 #elif defined(__APPLE__)
-    int value = 0;
-    std::size_t size = sizeof(value);
-    features.dotprod = sysctlbyname("hw.optional.arm.FEAT_DotProd", &value, &size, nullptr, 0) == 0 && value != 0;
+    const auto has = [](const char* name) {
+        int value = 0;
+        std::size_t size = sizeof(value);
+        return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+    };
+    features.dotprod = has("hw.optional.arm.FEAT_DotProd");
+    features.pmull = has("hw.optional.arm.FEAT_PMULL");
 #endif
     return features;
 }

@@ -15,6 +15,7 @@ struct CpuFeatures {
     bool avx512vbmi = false;
     bool neon = false;
     bool dotprod = false;
+    bool pmull = false;
 
     static CpuFeatures detect();
 };

@@ -26,6 +26,7 @@ std::vector<std::string> namesOf(const CpuFeatures& features)
         {"avx512vbmi", features.avx512vbmi},
         {"neon", features.neon},
         {"dotprod", features.dotprod},
+        {"pmull", features.pmull},
     };
     std::vector<std::string> names;
     for (const auto& [name, present] : all) {

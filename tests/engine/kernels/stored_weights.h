@@ -185,7 +185,7 @@ inline void addTablesAndFormats(std::initializer_list<WeightFormat> formats)
     };
     QTest::addColumn<const KernelTable*>("table");
     QTest::addColumn<int>("format");
-    for (const char* isa : {"scalar", "avx2"}) {
+    for (const char* isa : instructionSets()) {
         if (const Result<const KernelTable*> table = selectKernels(isa)) {
             for (const WeightFormat format : formats)
                 QTest::addRow("%s %s", isa, nameOf(format)) << *table << static_cast<int>(format);

@@ -32,7 +32,7 @@ std::vector<float> randomFloats(std::size_t count, std::uint32_t seed, float spr
 std::vector<const KernelTable*> tables()
 {
     std::vector<const KernelTable*> found;
-    for (const char* isa : {"scalar", "avx2"}) {
+    for (const char* isa : instructionSets()) {
         if (const Result<const KernelTable*> table = selectKernels(isa))
             found.push_back(*table);
     }
@@ -103,6 +103,22 @@ private Q_SLOTS:
             QCOMPARE(refused.error().code, ErrorCode::Unsupported);
             QVERIFY(refused.error().message.find(unknown) != std::string::npos);
         }
+    }
+
+    // Here it shows which instruction sets the tests of kernels left out.
+    void everyTableOfThisBuildRunsOnThisCpu_data()
+    {
+        QTest::addColumn<QByteArray>("isa");
+        for (const char* isa : instructionSets())
+            QTest::newRow(isa) << QByteArray(isa);
+    }
+    void everyTableOfThisBuildRunsOnThisCpu()
+    {
+        QFETCH(QByteArray, isa);
+        const Result<const KernelTable*> table = selectKernels(isa.constData());
+        if (!table)
+            QSKIP("this CPU lacks it: no kernel of this table is tested");
+        QCOMPARE(QByteArray((*table)->name), isa);
     }
 
     void dotAndAddScaledAgreeWithDoubleSumsForEveryLength_data() { addTables(); }

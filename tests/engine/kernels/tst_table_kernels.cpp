@@ -64,7 +64,7 @@ private:
     {
         QTest::addColumn<const KernelTable*>("table");
         QTest::addColumn<std::size_t>("shape");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : instructionSets()) {
             const Result<const KernelTable*> table = selectKernels(isa);
             if (!table)
                 continue;

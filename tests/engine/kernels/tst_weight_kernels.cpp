@@ -76,7 +76,7 @@ private:
     static void addTables()
     {
         QTest::addColumn<const KernelTable*>("table");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : instructionSets()) {
             if (const Result<const KernelTable*> table = selectKernels(isa))
                 QTest::newRow(isa) << *table;
         }

@@ -53,7 +53,7 @@ inline kernels::MatrixView denseView(std::span<const float> values, std::uint32_
 inline void addTableRows()
 {
     QTest::addColumn<const kernels::KernelTable*>("table");
-    for (const char* isa : {"scalar", "avx2"}) {
+    for (const char* isa : kernels::instructionSets()) {
         if (const Result<const kernels::KernelTable*> table = kernels::selectKernels(isa))
             QTest::newRow(isa) << *table;
     }

@@ -104,7 +104,7 @@ private:
     {
         QTest::addColumn<QByteArray>("isa");
         QTest::addColumn<int>("chunk");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : kernels::instructionSets()) {
             if (!kernels::selectKernels(isa))
                 continue;
             QTest::addRow("%s, token by token", isa) << QByteArray(isa) << 1;
@@ -227,7 +227,7 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("isa");
         QTest::addColumn<QByteArray>("name");
         QTest::addColumn<int>("chunk");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : kernels::instructionSets()) {
             if (!kernels::selectKernels(isa))
                 continue;
             for (const char* name :

@@ -125,7 +125,7 @@ private Q_SLOTS:
         QTest::addColumn<double>("lowerBound");
         QTest::addColumn<double>("zMean");
         QTest::addColumn<double>("zSpread");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : kernels::instructionSets()) {
             const Result<const KernelTable*> table = kernels::selectKernels(isa);
             if (!table)
                 continue;

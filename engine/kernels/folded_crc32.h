@@ -5,6 +5,8 @@
 
 namespace waste::kernels {
 
+// A CRC by multiplication without carries: x86_clmul.cpp, arm_pmull.cpp.
+
 inline constexpr std::size_t kFoldedBytesMin = 64;
 inline constexpr std::size_t kFoldedBytesStep = 16;
 
