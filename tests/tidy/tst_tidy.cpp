@@ -191,7 +191,7 @@ private Q_SLOTS:
     void objectsOfOneInstructionSetExportNoWeakSymbols()
     {
         QProcess nm;
-        nm.start("nm", {"--defined-only", WASTE_KERNELS_ARCHIVE});
+        nm.start(WASTE_NM, {"--defined-only", WASTE_KERNELS_ARCHIVE});
         QVERIFY(nm.waitForFinished());
         QCOMPARE(nm.exitCode(), 0);
         static const QRegularExpression isaObject("^(x86|arm)_.*\\.o(bj)?:$");
