@@ -3,7 +3,6 @@
 #include "base/checked.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -79,32 +78,63 @@ private:
             multiplyBy(scale, absorbed + token * absorbedStride, m_rowWidth);
     }
 
+    // Blocks of queries by spans of positions, then what the spans of a query come to.
     void attend()
     {
         const std::uint32_t queries = m_tokens * m_shape.heads;
+        const std::uint32_t blocks = ceilDivide(queries, kLatentQueryBlock);
+        const std::uint64_t positions = m_input.position + m_tokens;
+        const std::uint64_t spanRows = spanRowsOf(positions);
+        const auto spans = static_cast<std::uint32_t>(ceilDivide(positions, spanRows));
         const std::size_t multiplyAdds =
-            (m_input.position + m_tokens) * (m_rowWidth + m_shape.latent) * kLatentQueryBlock;
-        m_compute.pool.parallelFor(ceilDivide(queries, kLatentQueryBlock), pieceGrain(multiplyAdds),
+            std::min(positions, spanRows) * (m_rowWidth + m_shape.latent) * kLatentQueryBlock;
+        m_compute.pool.parallelFor(blocks * spans, pieceGrain(multiplyAdds),
             [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-                for (std::uint32_t block = begin; block < end; ++block)
-                    attendBlock(block * kLatentQueryBlock, std::min((block + 1) * kLatentQueryBlock, queries),
-                        m_scratch.workers[worker].scores.data());
+                for (std::uint32_t item = begin; item < end; ++item) {
+                    const std::uint32_t first = item % blocks * kLatentQueryBlock;
+                    const std::uint64_t from = item / blocks * spanRows;
+                    attendBlock({first, std::min(first + kLatentQueryBlock, queries)}, item / blocks * queries, from,
+                        std::min(from + spanRows, positions), m_scratch.workers[worker].scores.data());
+                }
+            });
+        m_compute.pool.parallelFor(queries, pieceGrain(spans * std::size_t{m_shape.latent}),
+            [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+                for (std::uint32_t query = begin; query < end; ++query)
+                    joinSpans(query, spans, queries);
             });
     }
 
-    // Queries first..last−1, counted token by token and head by head, over all positions they may see: a
-    // softmax that runs along with the rows. Tiles start at multiples of their size whatever the chunk, so
-    // that a query's result does not depend on the chunk.
-    void attendBlock(std::uint32_t first, std::uint32_t last, float* scores)
+    [[nodiscard]] std::uint64_t spanRowsOf(std::uint64_t positions) const
     {
+        if (m_tokens > 1)
+            return positions;
+        std::uint64_t rows = kLatentSpanRows;
+        while (rows * kLatentSpansMax < positions)
+            rows *= 2;
+        return rows;
+    }
+
+    struct Queries { // first..last−1, counted token by token and head by head
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+    };
+
+    // Some queries over the positions of a span that they may see: a softmax that runs along with the rows. Tiles start
+    // at multiples of their size whatever the chunk, so that a query's result does not depend on the chunk. Results go
+    // to the rows from `firstRow` on.
+    void attendBlock(
+        const Queries& queries, std::uint32_t firstRow, std::uint64_t begin, std::uint64_t end, float* scores)
+    {
+        const auto& [first, last] = queries;
         const std::size_t latent = m_shape.latent;
-        std::array<float, kLatentQueryBlock> maxima;
-        std::array<float, kLatentQueryBlock> sums = {};
-        maxima.fill(-std::numeric_limits<float>::infinity());
-        float* const output = m_scratch.latentOutput.data() + first * latent;
+        float* const maxima = m_scratch.maxima.data() + firstRow + first;
+        float* const sums = m_scratch.sums.data() + firstRow + first;
+        float* const output = m_scratch.latentOutput.data() + std::size_t{firstRow + first} * latent;
+        std::fill_n(maxima, last - first, -std::numeric_limits<float>::infinity());
+        std::fill_n(sums, last - first, 0.0F);
         std::fill_n(output, (last - first) * latent, 0.0F);
-        const std::uint64_t end = positionsSeen(last - 1);
-        for (std::uint64_t position = 0; position < end; position += kLatentTileRows) {
+        end = std::min(end, positionsSeen(last - 1));
+        for (std::uint64_t position = begin; position < end; position += kLatentTileRows) {
             const auto rowCount = static_cast<std::uint32_t>(std::min<std::uint64_t>(kLatentTileRows, end - position));
             const float* const rows = m_input.rows + position * m_rowWidth;
             scoreTile(first, last, rows, rowCount, scores);
@@ -126,8 +156,28 @@ private:
                 .depth = rowCount,
                 .columns = latent});
         }
-        for (std::size_t i = 0; i < last - first; ++i)
-            multiplyBy(1.0F / sums[i], output + i * latent, latent);
+    }
+
+    // Brings the spans of a query to one maximum, adds them up in their order, and divides by the sum. Spans lie
+    // `stride` rows apart.
+    void joinSpans(std::uint32_t query, std::uint32_t spans, std::uint32_t stride)
+    {
+        const std::size_t latent = m_shape.latent;
+        float* const output = m_scratch.latentOutput.data() + query * latent;
+        float maximum = m_scratch.maxima[query];
+        for (std::uint32_t span = 1; span < spans; ++span)
+            maximum = std::max(maximum, m_scratch.maxima[query + span * stride]);
+        float sum = 0;
+        for (std::uint32_t span = 0; span < spans; ++span) {
+            const std::size_t row = query + std::size_t{span} * stride;
+            const float factor = std::exp(m_scratch.maxima[row] - maximum);
+            sum += factor * m_scratch.sums[row];
+            if (span == 0)
+                multiplyBy(factor, output, latent);
+            else
+                m_compute.kernels.addScaled(factor, m_scratch.latentOutput.data() + row * latent, output, latent);
+        }
+        multiplyBy(1.0F / sum, output, latent);
     }
 
     [[nodiscard]] std::uint64_t positionsSeen(std::uint32_t query) const

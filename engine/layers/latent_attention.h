@@ -3,6 +3,7 @@
 #include "layers/compute.h"
 #include "memory/arena.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,10 @@ namespace waste {
 // 576 values stay in the second-level cache while all queries of a block use them.
 inline constexpr std::uint32_t kLatentQueryBlock = 16;
 inline constexpr std::uint32_t kLatentTileRows = 64;
+// One token has few blocks of queries, so its positions are shared out as well: in spans of at least so many, and at
+// most so many spans. Where they are cut depends on the number of positions alone.
+inline constexpr std::uint32_t kLatentSpanRows = 1024;
+inline constexpr std::uint32_t kLatentSpansMax = 16;
 
 struct LatentShape {
     std::uint32_t heads = 0; // nh
@@ -32,7 +37,8 @@ struct LatentShape {
 
 struct LatentScratch {
     std::span<float> absorbedQuery; // [tokens·nh][kl+r], scale included
-    std::span<float> latentOutput; // [tokens·nh][kl]
+    std::span<float> latentOutput; // [tokens·nh][kl], of several spans one after another
+    std::span<float> maxima, sums; // of the same rows: of scores, and of e^(score − maximum)
     struct Worker {
         std::span<float> keyRows; // [n][kl]: K rows of one head of kv_b as f32
         std::span<float> scores; // [kLatentQueryBlock][kLatentTileRows]
@@ -45,7 +51,10 @@ struct LatentScratch {
         const std::size_t queries = std::size_t{tokensMax} * shape.heads;
         LatentScratch scratch;
         scratch.absorbedQuery = arena.template take<float>(queries * shape.rowWidth());
-        scratch.latentOutput = arena.template take<float>(queries * shape.latent);
+        const std::size_t rows = std::size_t{std::max(tokensMax, kLatentSpansMax)} * shape.heads;
+        scratch.latentOutput = arena.template take<float>(rows * shape.latent);
+        scratch.maxima = arena.template take<float>(rows);
+        scratch.sums = arena.template take<float>(rows);
         for (std::uint32_t worker = 0; worker < threadCount; ++worker) {
             Worker buffers;
             buffers.keyRows = arena.template take<float>(std::size_t{shape.nope} * shape.latent);
