@@ -79,7 +79,7 @@ Result<std::uint64_t> VisionModel::plannedBytes(const detail::ModelFiles& files,
     WASTE_TRY(const VisionConfig config, describe(files));
     const std::uint64_t patches = config.patchBudget();
     const std::uint64_t rowBytes = std::uint64_t{config.textHiddenSize} * sizeof(float);
-    return weightBytes(files, config) + kImageDecodeBytesMax + kImagePixelsMax * 4
+    return weightBytes(files, config) + kImageBytesMax
         + patches * VisionConfig::kPatchFloats * sizeof(float)
         + VisionTower::scratchBytes(config, config.patchBudget(), threadCount)
         + kPicturesQueuedMax * (patches / 4) * rowBytes;
@@ -139,9 +139,9 @@ Status VisionModel::loadWeights()
 Result<std::vector<float>> VisionModel::encode(std::span<const std::byte> file, std::string_view name,
     const ProgressSink& progress, const CancelFlag* cancel, PictureDetail detail) const
 {
-    WASTE_TRY(const Image image, decodeImage(file, name));
+    WASTE_TRY(Image image, decodeImage(file, name));
     const ImagePlan plan = planFor(m_config, image.width, image.height, detail);
-    const std::vector<float> patches = makePatches(image, plan, m_config);
+    const std::vector<float> patches = makePatches(std::move(image), plan, m_config);
     const VisionTower tower({m_config, m_weights, m_parts.kernels, m_parts.pool});
     return tower.encode(patches, plan, progress, cancel);
 }

@@ -1,5 +1,7 @@
 #include "vision/exif_orientation.h"
 
+#include "vision/big_endian.h"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -7,13 +9,14 @@
 namespace waste {
 namespace {
 
+// TIFF numbers come in either order.
 std::uint32_t readNumber(std::span<const std::byte> bytes, std::size_t offset, std::size_t count, bool bigEndian)
 {
+    if (bigEndian)
+        return readBigEndian(bytes, offset, count);
     std::uint32_t value = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t from = bigEndian ? i : count - 1 - i;
-        value = (value << 8) | static_cast<std::uint32_t>(bytes[offset + from]);
-    }
+    for (std::size_t i = count; i-- > 0;)
+        value = (value << 8) | static_cast<std::uint32_t>(bytes[offset + i]);
     return value;
 }
 
@@ -21,12 +24,12 @@ std::uint32_t readNumber(std::span<const std::byte> bytes, std::size_t offset, s
 std::optional<std::span<const std::byte>> findTiff(std::span<const std::byte> file)
 {
     constexpr std::string_view kSignature("Exif\0\0", 6);
-    if (file.size() < 4 || readNumber(file, 0, 2, true) != 0xFFD8)
+    if (file.size() < 4 || readBigEndian(file, 0, 2) != 0xFFD8)
         return std::nullopt;
     std::size_t at = 2;
     while (file.size() - at >= 4) {
-        const std::uint32_t marker = readNumber(file, at, 2, true);
-        const std::size_t length = readNumber(file, at + 2, 2, true);
+        const std::uint32_t marker = readBigEndian(file, at, 2);
+        const std::size_t length = readBigEndian(file, at + 2, 2);
         if (marker < 0xFFC0 || marker == 0xFFDA || length < 2 || length > file.size() - at - 2)
             return std::nullopt;
         const auto payload = file.subspan(at + 4, length - 2);

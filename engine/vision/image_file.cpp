@@ -1,58 +1,13 @@
 #include "vision/image_file.h"
 
+#include "vision/decoder_memory.h"
 #include "vision/exif_orientation.h"
+#include "vision/image_layout.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <cmath>
 #include <limits>
-#include <memory>
 #include <string>
-
-namespace {
-
-// What the decoder below may still allocate. The library's allocation hooks have no context argument,
-// so the bound of one decodeImage() call travels in a variable of its thread.
-thread_local std::size_t decodeBytesLeft = 0;
-
-constexpr std::size_t kBlockHeaderBytes = alignof(std::max_align_t);
-
-void* decoderAllocate(std::size_t bytes)
-{
-    if (bytes > decodeBytesLeft || decodeBytesLeft - bytes < kBlockHeaderBytes)
-        return nullptr;
-    auto* block = static_cast<std::byte*>(std::malloc(bytes + kBlockHeaderBytes));
-    if (block == nullptr)
-        return nullptr;
-    decodeBytesLeft -= bytes + kBlockHeaderBytes;
-    std::memcpy(block, &bytes, sizeof(bytes));
-    return block + kBlockHeaderBytes;
-}
-
-void decoderFree(void* pointer)
-{
-    if (pointer == nullptr)
-        return;
-    auto* block = static_cast<std::byte*>(pointer) - kBlockHeaderBytes;
-    std::size_t bytes = 0;
-    std::memcpy(&bytes, block, sizeof(bytes));
-    decodeBytesLeft += bytes + kBlockHeaderBytes;
-    std::free(block);
-}
-
-void* decoderReallocate(void* pointer, std::size_t bytes)
-{
-    void* grown = decoderAllocate(bytes);
-    if (grown == nullptr || pointer == nullptr)
-        return grown;
-    std::size_t oldBytes = 0;
-    std::memcpy(&oldBytes, static_cast<std::byte*>(pointer) - kBlockHeaderBytes, sizeof(oldBytes));
-    std::memcpy(grown, pointer, std::min(bytes, oldBytes));
-    decoderFree(pointer);
-    return grown;
-}
-
-} // namespace
+#include <utility>
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -63,13 +18,15 @@ void* decoderReallocate(void* pointer, std::size_t bytes)
 #define STBI_NO_PNM
 // Hostile files must not end the program; the decoder reports failure by itself afterwards.
 #define STBI_ASSERT(condition) static_cast<void>(0)
-#define STBI_MALLOC(bytes) decoderAllocate(bytes)
-#define STBI_REALLOC(pointer, bytes) decoderReallocate(pointer, bytes)
-#define STBI_FREE(pointer) decoderFree(pointer)
+#define STBI_MALLOC(bytes) waste::DecoderMemory::current().allocate(bytes)
+#define STBI_REALLOC(pointer, bytes) waste::DecoderMemory::current().reallocate(pointer, bytes)
+#define STBI_FREE(pointer) waste::DecoderMemory::current().free(pointer)
 #include <stb_image.h>
 
 namespace waste {
 namespace {
+
+constexpr std::size_t kHeaderBytesMax = 256 << 10; // reading a header allocates a JPEG decoder's tables at most
 
 Error invalidImage(std::string_view name, const std::string& why)
 {
@@ -106,16 +63,37 @@ std::size_t uprightIndex(std::uint8_t orientation, std::size_t x, std::size_t y,
     }
 }
 
-} // namespace
-
-Result<ImageHeader> readImageHeader(std::span<const std::byte> file, std::string_view name)
+// 50331648 → "50.3 million"
+std::string millions(std::uint64_t pixels)
 {
+    const std::uint64_t tenths = pixels / 100'000;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " million";
+}
+
+// The limit of the file's own kind: what a picture of these proportions could have.
+Error tooLarge(std::string_view name, const ImageHeader& header, const ImageLayout& layout, std::size_t bytesMax)
+{
+    const std::uint64_t pixels = std::uint64_t{header.width} * header.height;
+    const double share =
+        static_cast<double>(bytesMax) / static_cast<double>(layout.decodeBytes(header.width, header.height));
+    const auto fitting = static_cast<std::uint64_t>(std::floor(static_cast<double>(pixels) * std::min(share, 1.0)));
+    return invalidImage(name,
+        "the picture has " + std::to_string(header.width) + " x " + std::to_string(header.height)
+            + " pixels, and a file of this kind (" + layout.kind() + ") may have about "
+            + millions(std::min(fitting, kImagePixelsMax)) + "; scale it down first, or save it as a plain PNG");
+}
+
+// Of the stored picture, orientation aside.
+Result<ImageHeader> readStoredSize(std::span<const std::byte> file, std::string_view name)
+{
+    if (file.empty())
+        return invalidImage(name, "the file is empty");
     if (file.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
         return invalidImage(name, "the file is larger than 2 GB");
+    DecoderMemory memory(kHeaderBytesMax);
     int width = 0;
     int height = 0;
     int channels = 0;
-    decodeBytesLeft = kImageDecodeBytesMax;
     const auto* bytes = reinterpret_cast<const stbi_uc*>(file.data());
     if (stbi_info_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels) == 0) {
         return invalidImage(
@@ -123,57 +101,82 @@ Result<ImageHeader> readImageHeader(std::span<const std::byte> file, std::string
     }
     if (width <= 0 || height <= 0)
         return invalidImage(name, "the picture has no pixels");
-    ImageHeader header{static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height), exifOrientation(file)};
+    return ImageHeader{static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height)};
+}
+
+// Interleaved samples of the decoder as an upright picture of three or four channels.
+Image upright(const stbi_uc* samples, std::size_t channels, const ImageHeader& stored)
+{
+    Image image;
+    image.width = stored.width;
+    image.height = stored.height;
+    if (swapsSides(stored.orientation))
+        std::swap(image.width, image.height);
+    image.hasAlpha = channels == 2 || channels == 4;
+    const std::size_t to = image.channels();
+    const bool grey = channels <= 2;
+    image.pixels.resize(std::size_t{stored.width} * stored.height * to);
+    const stbi_uc* source = samples;
+    for (std::size_t y = 0; y < stored.height; ++y) {
+        for (std::size_t x = 0; x < stored.width; ++x, source += channels) {
+            const std::size_t place = uprightIndex(stored.orientation, x, y, stored.width, stored.height);
+            std::uint8_t* target = image.pixels.data() + place * to;
+            for (std::size_t c = 0; c < 3; ++c)
+                target[c] = source[grey ? 0 : c];
+            if (image.hasAlpha)
+                target[3] = source[channels - 1];
+        }
+    }
+    return image;
+}
+
+// As the file stores it.
+Result<ImageHeader> readStored(std::span<const std::byte> file, std::string_view name, std::size_t bytesMax)
+{
+    const auto layout = ImageLayout::read(file);
+    if (!layout)
+        return invalidImage(name, layout.error().message);
+    WASTE_TRY(ImageHeader header, readStoredSize(file, name));
     if (std::uint64_t{header.width} * header.height > kImagePixelsMax) {
         return invalidImage(name,
             "the picture has " + std::to_string(header.width) + " x " + std::to_string(header.height)
-                + " pixels, more than 64 million; scale it down first");
+                + " pixels, more than " + millions(kImagePixelsMax) + "; scale it down first");
     }
+    if (layout->decodeBytes(header.width, header.height) > bytesMax)
+        return tooLarge(name, header, *layout, bytesMax);
+    header.orientation = exifOrientation(file);
+    return header;
+}
+
+} // namespace
+
+Result<ImageHeader> readImageHeader(std::span<const std::byte> file, std::string_view name, std::size_t bytesMax)
+{
+    WASTE_TRY(ImageHeader header, readStored(file, name, bytesMax));
     if (swapsSides(header.orientation))
         std::swap(header.width, header.height);
     return header;
 }
 
-Result<Image> decodeImage(std::span<const std::byte> file, std::string_view name)
+Result<Image> decodeImage(std::span<const std::byte> file, std::string_view name, std::size_t bytesMax)
 {
-    WASTE_TRY(const ImageHeader header, readImageHeader(file, name));
-    decodeBytesLeft = kImageDecodeBytesMax;
-    int storedWidth = 0;
-    int storedHeight = 0;
-    int storedChannels = 0;
+    WASTE_TRY(const ImageHeader stored, readStored(file, name, bytesMax));
+    DecoderMemory memory(bytesMax);
+    int width = 0;
+    int height = 0;
+    int channels = 0;
     const auto* bytes = reinterpret_cast<const stbi_uc*>(file.data());
-    const std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
-        stbi_load_from_memory(bytes, static_cast<int>(file.size()), &storedWidth, &storedHeight, &storedChannels, 0),
-        decoderFree);
-    if (decoded == nullptr)
-        return invalidImage(name, "the picture is damaged or too large to decode");
-
-    const auto width = static_cast<std::size_t>(storedWidth);
-    const auto height = static_cast<std::size_t>(storedHeight);
-    const bool upright = swapsSides(header.orientation) ? width == header.height && height == header.width
-                                                        : width == header.width && height == header.height;
-    if (!upright)
+    const stbi_uc* samples = stbi_load_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels, 0);
+    if (samples == nullptr && memory.refused())
+        return invalidImage(name, "the picture is damaged: it does not end where its size says");
+    if (samples == nullptr)
+        return invalidImage(name, "the picture is damaged (" + std::string(stbi_failure_reason()) + ")");
+    const bool isWhole = width == static_cast<int>(stored.width) && height == static_cast<int>(stored.height)
+        && channels >= 1 && channels <= 4;
+    const std::size_t uprightBytes = std::size_t{stored.width} * stored.height * (channels % 2 == 0 ? 4 : 3);
+    if (!isWhole || !memory.reserve(uprightBytes))
         return invalidImage(name, "the picture's data does not have the size that its header states");
-
-    Image image;
-    image.width = header.width;
-    image.height = header.height;
-    image.hasAlpha = storedChannels == 2 || storedChannels == 4;
-    const auto from = static_cast<std::size_t>(storedChannels);
-    const std::size_t to = image.channels();
-    const bool grey = from <= 2;
-    image.pixels.resize(width * height * to);
-    for (std::size_t y = 0; y < height; ++y) {
-        for (std::size_t x = 0; x < width; ++x) {
-            const stbi_uc* source = decoded.get() + (y * width + x) * from;
-            std::uint8_t* target = image.pixels.data() + uprightIndex(header.orientation, x, y, width, height) * to;
-            for (std::size_t c = 0; c < 3; ++c)
-                target[c] = source[grey ? 0 : c];
-            if (image.hasAlpha)
-                target[3] = source[from - 1];
-        }
-    }
-    return image;
+    return upright(samples, static_cast<std::size_t>(channels), stored);
 }
 
 } // namespace waste

@@ -28,14 +28,19 @@ struct Image {
 };
 
 inline constexpr std::uint64_t kImagePixelsMax = std::uint64_t{1} << 26; // spec: vision 2.1
-inline constexpr std::size_t kImageDecodeBytesMax = std::size_t{320} << 20; // of the decoder, its own result included
+// What one picture takes from its file to its patches, at most. Enough for kImagePixelsMax of everything but pictures
+// of 16 bits a sample, interlaced ones with colour, and progressive JPEG without subsampling.
+inline constexpr std::size_t kImageBytesMax = std::size_t{576} << 20;
 
 // Size and orientation of a PNG, JPEG, GIF, BMP, TGA or PSD file. `name` names the file in messages.
-// Errors: Io with reason invalid_image (unreadable header, no pixels, more than kImagePixelsMax).
-Result<ImageHeader> readImageHeader(std::span<const std::byte> file, std::string_view name);
+// Errors: Io with reason invalid_image (unreadable header, no pixels, more than kImagePixelsMax, more than
+// `bytesMax` to decode; the message says how many pixels would do).
+Result<ImageHeader> readImageHeader(
+    std::span<const std::byte> file, std::string_view name, std::size_t bytesMax = kImageBytesMax);
 
 // Decodes the first frame in bounded memory and turns it upright. Grey becomes RGB, 16-bit samples keep
 // their high byte (spec: vision 2.1). Errors as above, also for a file that cannot be decoded.
-Result<Image> decodeImage(std::span<const std::byte> file, std::string_view name);
+Result<Image> decodeImage(
+    std::span<const std::byte> file, std::string_view name, std::size_t bytesMax = kImageBytesMax);
 
 } // namespace waste

@@ -3,6 +3,7 @@
 #include "vision/image_resize.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace waste {
 namespace {
@@ -26,7 +27,7 @@ std::uint8_t backgroundAt(const TransparentBackground& background, std::uint32_t
 }
 
 // α·rgb + (1 − α)·background with every operation rounded to f32, as the model's makers computed it.
-Image composite(const Image& image, const TransparentBackground& background)
+Image composite(Image image, const TransparentBackground& background)
 {
     if (!image.hasAlpha)
         return image;
@@ -50,11 +51,12 @@ Image composite(const Image& image, const TransparentBackground& background)
 
 } // namespace
 
-std::vector<float> makePatches(const Image& image, const ImagePlan& plan, const VisionConfig& config)
+std::vector<float> makePatches(Image image, const ImagePlan& plan, const VisionConfig& config)
 {
     const bool compositeFirst = config.background.stage == TransparentBackground::Stage::BeforeResize;
-    const Image opaque = compositeFirst ? resizeImage(composite(image, config.background), plan.width, plan.height)
-                                        : composite(resizeImage(image, plan.width, plan.height), config.background);
+    const Image opaque = compositeFirst
+        ? resizeImage(composite(std::move(image), config.background), plan.width, plan.height)
+        : composite(resizeImage(std::move(image), plan.width, plan.height), config.background);
 
     std::vector<float> patches(std::size_t{plan.patchCount()} * VisionConfig::kPatchFloats);
     float* out = patches.data();

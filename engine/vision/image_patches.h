@@ -11,6 +11,6 @@ namespace waste {
 // From decoded pixels to what the tower reads: resize, transparency onto its background, black padding,
 // normalisation, patches (spec: vision 2.3 to 2.5).
 // Result: [gridRows · gridColumns][3][14][14], patches row by row, channels R, G, B.
-std::vector<float> makePatches(const Image& image, const ImagePlan& plan, const VisionConfig& config);
+std::vector<float> makePatches(Image image, const ImagePlan& plan, const VisionConfig& config);
 
 } // namespace waste

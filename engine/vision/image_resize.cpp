@@ -104,12 +104,12 @@ void unpremultiply(std::vector<std::uint8_t>& rgba)
 
 } // namespace
 
-Image resizeImage(const Image& image, std::uint32_t width, std::uint32_t height)
+Image resizeImage(Image image, std::uint32_t width, std::uint32_t height)
 {
     if (width == image.width && height == image.height)
         return image;
-    Image result = image;
-    const std::size_t channels = image.channels();
+    Image result = std::move(image);
+    const std::size_t channels = result.channels();
     if (result.hasAlpha)
         premultiply(result.pixels);
     if (width != result.width) {
