@@ -113,6 +113,16 @@ void siluInPlace(float* x, std::size_t count)
     transform(x, x, count, [](float32x4_t value, float32x4_t) { return vmulq_f32(value, sigmoid4(value)); });
 }
 
+void geluTanh(float* x, std::size_t count)
+{
+    const float32x4_t one = vdupq_n_f32(1.0F);
+    transform(x, x, count, [=](float32x4_t u, float32x4_t) {
+        const float32x4_t cube = vmulq_f32(vmulq_f32(vmulq_n_f32(u, 0.044715F), u), u);
+        const float32x4_t curve = tanh4(vmulq_n_f32(vaddq_f32(u, cube), 0.7978845608028654F)); // √(2/π)
+        return vmulq_f32(vmulq_n_f32(u, 0.5F), vaddq_f32(one, curve));
+    });
+}
+
 void silu(float* gate, const float* up, std::size_t count)
 {
     transform(up, gate, count, [](float32x4_t g, float32x4_t u) { return vmulq_f32(vmulq_f32(g, sigmoid4(g)), u); });
@@ -367,6 +377,8 @@ constexpr KernelTable tableWith(const char* name, decltype(KernelTable::multiply
         .unpackVqRows = neon::unpackVqRows,
         .multiplyTokens = multiplyTokens,
         .addProduct = addProduct,
+        .packPanel = neon::packPanel,
+        .multiplyPanel = neon::multiplyPanel,
         .expOfDifference = expOfDifference,
         .expAndSum = expAndSum,
         .multiplySigmoid = multiplySigmoid,
@@ -374,6 +386,7 @@ constexpr KernelTable tableWith(const char* name, decltype(KernelTable::multiply
         .situ = situ,
         .siluInPlace = siluInPlace,
         .logDecay = logDecay,
+        .geluTanh = geluTanh,
         .kdaStep = kdaStep,
         .splitPlanes = neon::splitPlanes,
         .multiplyPlanes = multiplyPlanes,

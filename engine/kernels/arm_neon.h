@@ -32,6 +32,10 @@ void buildTables(
 void multiplyTables(
     const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 
+// arm_neon_panels.cpp
+void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
+void multiplyPanel(const KernelTable::PanelTimesTokens& product);
+
 } // namespace neon
 
 namespace neon_dotprod { // arm_neon_dotprod.cpp

@@ -9,6 +9,7 @@
 namespace waste::kernels {
 
 inline constexpr std::size_t kVqVectorsMax = 4; // that multiplyVqRows takes
+inline constexpr std::size_t kPanelRows = 16; // of a matrix, in one panel
 
 // The loops that depend on the instruction set. One table per set; scalar.cpp is the specification.
 //
@@ -73,6 +74,24 @@ struct KernelTable {
     };
     void (*addProduct)(const AddedProduct& product);
 
+    // Rows of a matrix, at most kPanelRows, turned so that a column lies in one piece; missing rows are zeros.
+    // w [rows][columns] → panel [columns][kPanelRows]
+    void (*packPanel)(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
+    // y[t·yStride + r] = Σ_c panel[c][r]·x[t·xStride + c] for r < rows; added to y if `accumulate`. For many tokens
+    // faster than multiplyTokens by as much as turning the rows costs for few.
+    struct PanelTimesTokens {
+        const float* panel; // [columns][kPanelRows]
+        std::size_t rows;
+        const float* x; // [tokens][columns]
+        std::size_t xStride;
+        std::size_t tokens;
+        std::size_t columns;
+        float* y; // [tokens][rows]
+        std::size_t yStride;
+        bool accumulate;
+    };
+    void (*multiplyPanel)(const PanelTimesTokens& product);
+
     // values[i] = e^(later[i] − earlier[i]), the difference taken in f64 (spec: model 6.5, rule 3)
     void (*expOfDifference)(const double* later, const double* earlier, float* values, std::size_t count);
     // x[i] ← e^(x[i] − maximum); returns the sum
@@ -94,6 +113,8 @@ struct KernelTable {
         float lowerBound = 0; // < 0: lowerBound·σ(rate·z); else −rate·softplus(z)
     };
     void (*logDecay)(LogDecay parameters, const float* z, float* g, std::size_t count);
+    // x[i] ← 0.5·x[i]·(1 + tanh(√(2/π)·(x[i] + 0.044715·x[i]³))) (spec: vision 3.3)
+    void (*geluTanh)(float* x, std::size_t count);
 
     // One token of one KDA head (spec: model 6.4 step 7). S [dim][dim], row = key channel.
     struct KdaStep {

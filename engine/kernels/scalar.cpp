@@ -226,6 +226,29 @@ float expAndSum(float* x, float maximum, std::size_t count)
     return sum;
 }
 
+void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel)
+{
+    for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t r = 0; r < kPanelRows; ++r)
+            panel[c * kPanelRows + r] = r < rows ? w[r * wStride + c] : 0;
+    }
+}
+
+void multiplyPanel(const KernelTable::PanelTimesTokens& product)
+{
+    for (std::size_t t = 0; t < product.tokens; ++t) {
+        const float* const x = product.x + t * product.xStride;
+        float sums[kPanelRows] = {};
+        for (std::size_t c = 0; c < product.columns; ++c) {
+            for (std::size_t r = 0; r < kPanelRows; ++r)
+                sums[r] += product.panel[c * kPanelRows + r] * x[c];
+        }
+        float* const y = product.y + t * product.yStride;
+        for (std::size_t r = 0; r < product.rows; ++r)
+            y[r] = product.accumulate ? y[r] + sums[r] : sums[r];
+    }
+}
+
 float sigmoid(float x)
 {
     return 1.0F / (1.0F + std::exp(-x));
@@ -241,6 +264,15 @@ void siluInPlace(float* x, std::size_t count)
 {
     for (std::size_t i = 0; i < count; ++i)
         x[i] *= sigmoid(x[i]);
+}
+
+void geluTanh(float* x, std::size_t count)
+{
+    constexpr float kRootOfTwoOverPi = 0.7978845608028654F;
+    for (std::size_t i = 0; i < count; ++i) {
+        const float u = x[i];
+        x[i] = 0.5F * u * (1.0F + std::tanh(kRootOfTwoOverPi * (u + 0.044715F * u * u * u)));
+    }
 }
 
 void silu(float* gate, const float* up, std::size_t count)
@@ -317,6 +349,8 @@ const KernelTable& scalarTable()
         .unpackVqRows = unpackVqRows,
         .multiplyTokens = multiplyTokens,
         .addProduct = addProduct,
+        .packPanel = packPanel,
+        .multiplyPanel = multiplyPanel,
         .expOfDifference = expOfDifference,
         .expAndSum = expAndSum,
         .multiplySigmoid = multiplySigmoid,
@@ -324,6 +358,7 @@ const KernelTable& scalarTable()
         .situ = situ,
         .siluInPlace = siluInPlace,
         .logDecay = logDecay,
+        .geluTanh = geluTanh,
         .kdaStep = kdaStep,
         .splitPlanes = scalar::splitPlanes,
         .multiplyPlanes = scalar::multiplyPlanes,

@@ -119,6 +119,19 @@ void siluInPlace(float* x, std::size_t count)
     transform(x, x, count, [](__m256 value, __m256) { return _mm256_mul_ps(value, sigmoid8(value)); });
 }
 
+void geluTanh(float* x, std::size_t count)
+{
+    const __m256 one = _mm256_set1_ps(1.0F);
+    const __m256 half = _mm256_set1_ps(0.5F);
+    const __m256 cubic = _mm256_set1_ps(0.044715F);
+    const __m256 scale = _mm256_set1_ps(0.7978845608028654F); // √(2/π)
+    transform(x, x, count, [=](__m256 u, __m256) {
+        const __m256 cube = _mm256_mul_ps(_mm256_mul_ps(_mm256_mul_ps(cubic, u), u), u);
+        const __m256 curve = tanh8(_mm256_mul_ps(scale, _mm256_add_ps(u, cube)));
+        return _mm256_mul_ps(_mm256_mul_ps(half, u), _mm256_add_ps(one, curve));
+    });
+}
+
 void silu(float* gate, const float* up, std::size_t count)
 {
     transform(up, gate, count, [](__m256 g, __m256 u) { return _mm256_mul_ps(_mm256_mul_ps(g, sigmoid8(g)), u); });
@@ -401,6 +414,8 @@ const KernelTable& avx2Table()
         .unpackVqRows = avx2::unpackVqRows,
         .multiplyTokens = multiplyTokens,
         .addProduct = addProduct,
+        .packPanel = avx2::packPanel,
+        .multiplyPanel = avx2::multiplyPanel,
         .expOfDifference = expOfDifference,
         .expAndSum = expAndSum,
         .multiplySigmoid = multiplySigmoid,
@@ -408,6 +423,7 @@ const KernelTable& avx2Table()
         .situ = situ,
         .siluInPlace = siluInPlace,
         .logDecay = logDecay,
+        .geluTanh = geluTanh,
         .kdaStep = kdaStep,
         .splitPlanes = avx2::splitPlanes,
         .multiplyPlanes = avx2::multiplyPlanes,

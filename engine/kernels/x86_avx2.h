@@ -32,6 +32,10 @@ void buildTables(
 void multiplyTables(
     const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 
+// x86_avx2_panels.cpp
+void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
+void multiplyPanel(const KernelTable::PanelTimesTokens& product);
+
 } // namespace avx2
 
 namespace {

@@ -79,8 +79,7 @@ Result<std::uint64_t> VisionModel::plannedBytes(const detail::ModelFiles& files,
     WASTE_TRY(const VisionConfig config, describe(files));
     const std::uint64_t patches = config.patchBudget();
     const std::uint64_t rowBytes = std::uint64_t{config.textHiddenSize} * sizeof(float);
-    return weightBytes(files, config) + kImageBytesMax
-        + patches * VisionConfig::kPatchFloats * sizeof(float)
+    return weightBytes(files, config) + kImageBytesMax + patches * VisionConfig::kPatchFloats * sizeof(float)
         + VisionTower::scratchBytes(config, config.patchBudget(), threadCount)
         + kPicturesQueuedMax * (patches / 4) * rowBytes;
 }

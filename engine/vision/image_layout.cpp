@@ -88,8 +88,8 @@ struct Jpeg {
     std::array<Component, 4> components{};
 };
 
-// A segment of Huffman tables, from its length to the end of the file: each has 16 counts of codes and a value for each code. The decoder
-// would write more than 256 behind its tables.
+// A segment of Huffman tables, from its length to the end of the file: each has 16 counts of codes and a value for each
+// code. The decoder would write more than 256 behind its tables.
 bool hasGoodHuffmanTables(std::span<const std::byte> segment)
 {
     constexpr std::size_t kCounts = 16;

@@ -24,13 +24,6 @@ Neighbours neighboursOf(std::uint32_t t, std::uint32_t from, std::uint32_t to)
 
 } // namespace
 
-void geluTanh(std::span<float> values)
-{
-    constexpr float kRootOfTwoOverPi = 0.7978845608028654F;
-    for (float& u : values)
-        u = 0.5F * u * (1.0F + std::tanh(kRootOfTwoOverPi * (u + 0.044715F * u * u * u)));
-}
-
 void geluErf(std::span<float> values)
 {
     constexpr float kRootOfHalf = 0.7071067811865476F;

@@ -7,8 +7,6 @@
 
 namespace waste {
 
-// 0.5·u·(1 + tanh(√(2/π)·(u + 0.044715·u³))), of the encoder, in place (spec: vision 3.3).
-void geluTanh(std::span<float> values);
 // 0.5·t·(1 + erf(t/√2)), of the projector, in place (spec: vision 3.4).
 void geluErf(std::span<float> values);
 

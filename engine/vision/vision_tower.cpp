@@ -1,6 +1,7 @@
 #include "vision/vision_tower.h"
 
-#include "kernels/matrix_product.h"
+#include "kernels/panel_product.h"
+#include "vision/patch_attention.h"
 #include "vision/vision_math.h"
 
 #include <algorithm>
@@ -8,25 +9,20 @@
 #include <cstddef>
 
 namespace waste {
-namespace {
-
-constexpr std::uint32_t kRowGrain = 16; // weight rows of one piece of work
-constexpr std::uint32_t kQueryTile = 32; // patches whose scores are computed together
-
-} // namespace
 
 struct VisionTower::Buffers {
     std::span<float> x; // [patches][Dv], the residual stream; merged rows [positions][4Dv] lie in it in the end
-    std::span<float> normalised; // [patches][Dv]; then what is added to x
+    std::span<float> normalised; // [patches][Dv]
     std::span<float> qkv; // [patches][3Q]
     std::span<float> attended; // [patches][Q]
     std::span<float> mlp; // [patches][Fv]
     std::span<float> merged; // [positions][4Dv]
-    std::span<float> scores; // [threads][kQueryTile][patches]
-    std::span<float> tiles; // [threads][kernels::kTileFloats]
+    std::span<float> panels; // [threads][kernels::kPanelScratchFloats]
+    PatchAttention attention;
 
     template<typename A>
-    static Buffers carve(A& arena, const VisionConfig& config, std::uint32_t patchCount, std::uint32_t threadCount)
+    static Buffers carve(A& arena, const VisionConfig& config, std::uint32_t patchCount, std::uint32_t gridColumns,
+        std::uint32_t threadCount)
     {
         const std::size_t patches = patchCount;
         Buffers buffers;
@@ -36,8 +32,9 @@ struct VisionTower::Buffers {
         buffers.attended = arena.template take<float>(patches * config.qkvSize);
         buffers.mlp = arena.template take<float>(patches * config.mlpWidth);
         buffers.merged = arena.template take<float>(patches * config.hiddenSize);
-        buffers.scores = arena.template take<float>(std::size_t{threadCount} * kQueryTile * patches);
-        buffers.tiles = arena.template take<float>(threadCount * kernels::kTileFloats);
+        buffers.panels = arena.template take<float>(threadCount * kernels::kPanelScratchFloats);
+        buffers.attention =
+            PatchAttention::carve(arena, {patchCount, gridColumns, config.headCount, config.headDim()}, threadCount);
         return buffers;
     }
 };
@@ -45,7 +42,7 @@ struct VisionTower::Buffers {
 std::uint64_t VisionTower::scratchBytes(const VisionConfig& config, std::uint32_t patchCount, std::uint32_t threadCount)
 {
     ArenaSize size;
-    Buffers::carve(size, config, patchCount, threadCount);
+    Buffers::carve(size, config, patchCount, 1, threadCount);
     return size.bytes();
 }
 
@@ -55,7 +52,7 @@ Result<std::vector<float>> VisionTower::encode(
     const VisionConfig& config = m_parts.config;
     const std::uint32_t threads = m_parts.pool.threadCount();
     WASTE_TRY(Arena arena, Arena::create(scratchBytes(config, plan.patchCount(), threads), "the vision tower"));
-    const Buffers buffers = Buffers::carve(arena, config, plan.patchCount(), threads);
+    const Buffers buffers = Buffers::carve(arena, config, plan.patchCount(), plan.gridColumns, threads);
 
     embed(patches, plan, buffers);
     const PatchRotation rotation(config.headDim(), plan.gridRows, plan.gridColumns);
@@ -63,8 +60,8 @@ Result<std::vector<float>> VisionTower::encode(
     for (const VisionWeights::Block& block : m_parts.weights.blocks) {
         if (cancel != nullptr && cancel->isCancelled())
             return Error{ErrorCode::Cancelled, "", "reading the picture was cancelled"};
-        attend(block, plan, rotation, buffers);
-        feedForward(block, plan, buffers);
+        attend(block, rotation, buffers);
+        feedForward(block, buffers);
         if (progress)
             progress({"vision", ++blocksDone, config.layerCount});
     }
@@ -87,71 +84,29 @@ void VisionTower::embed(std::span<const float> patches, const ImagePlan& plan, c
     kernel.columns = VisionConfig::kPatchFloats;
     kernel.rowBytes = std::uint64_t{kernel.columns} * sizeof(float);
     kernel.payload = reinterpret_cast<const std::byte*>(m_parts.weights.patchKernel.data());
-    addProduct(kernel, patches.data(), buffers);
+    multiply(kernel, patches, buffers.x, kernels::Sum::Added, buffers);
 }
 
-void VisionTower::attend(const VisionWeights::Block& block, const ImagePlan& plan, const PatchRotation& rotation,
-    const Buffers& buffers) const
+void VisionTower::attend(const VisionWeights::Block& block, const PatchRotation& rotation, const Buffers& buffers) const
 {
     const VisionConfig& config = m_parts.config;
-    const std::uint32_t patches = plan.patchCount();
-    const std::size_t headDim = config.headDim();
-    const std::size_t stride = std::size_t{3} * config.qkvSize;
-    normalise(buffers.x.data(), block.attentionNorm, config.normEpsilon, buffers.normalised.data(), patches,
-        config.hiddenSize);
-    multiply(block.qkv, buffers.normalised.data(), buffers.qkv.data(), patches, buffers);
-
-    m_parts.pool.parallelFor(patches, 8, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-        for (std::uint32_t patch = begin; patch < end; ++patch) {
-            float* row = buffers.qkv.data() + patch * stride;
-            for (std::uint32_t head = 0; head < 2 * config.headCount; ++head) // queries, then keys
-                rotation.apply({row + head * headDim, headDim}, patch / plan.gridColumns, patch % plan.gridColumns);
-        }
-    });
-
-    std::fill(buffers.attended.begin(), buffers.attended.end(), 0.0F);
-    const float scale = 1.0F / std::sqrt(static_cast<float>(headDim));
-    const std::uint32_t tiles = (patches + kQueryTile - 1) / kQueryTile;
-    m_parts.pool.parallelFor(
-        config.headCount * tiles, 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-            for (std::uint32_t task = begin; task < end; ++task) {
-                const std::uint32_t head = task / tiles;
-                const std::uint32_t first = task % tiles * kQueryTile;
-                const std::uint32_t count = std::min(kQueryTile, patches - first);
-                float* scores = buffers.scores.data() + std::size_t{worker} * kQueryTile * patches;
-                const float* query = buffers.qkv.data() + first * stride + head * headDim;
-                const float* key = buffers.qkv.data() + config.qkvSize + head * headDim;
-                const float* value = key + config.qkvSize;
-                m_parts.kernels.multiplyTokens(
-                    {key, stride, patches, query, stride, count, headDim, scores, patches, false});
-                for (std::uint32_t i = 0; i < count; ++i) {
-                    const std::span<float> row(scores + std::size_t{i} * patches, patches);
-                    for (float& score : row)
-                        score *= scale;
-                    const float maximum = *std::max_element(row.begin(), row.end());
-                    const float sum = m_parts.kernels.expAndSum(row.data(), maximum, row.size());
-                    for (float& score : row)
-                        score /= sum;
-                }
-                float* out = buffers.attended.data() + std::size_t{first} * config.qkvSize + head * headDim;
-                m_parts.kernels.addProduct(
-                    {scores, patches, 1, value, stride, out, config.qkvSize, count, patches, headDim});
-            }
-        });
-    addProduct(block.output, buffers.attended.data(), buffers);
+    normalise(buffers.x, block.attentionNorm, config.normEpsilon, buffers.normalised, config.hiddenSize);
+    multiply(block.qkv, buffers.normalised, buffers.qkv, kernels::Sum::New, buffers);
+    buffers.attention.run(m_parts.kernels, m_parts.pool, rotation, buffers.qkv, buffers.attended);
+    multiply(block.output, buffers.attended, buffers.x, kernels::Sum::Added, buffers);
 }
 
-void VisionTower::feedForward(const VisionWeights::Block& block, const ImagePlan& plan, const Buffers& buffers) const
+void VisionTower::feedForward(const VisionWeights::Block& block, const Buffers& buffers) const
 {
     const VisionConfig& config = m_parts.config;
-    const std::uint32_t patches = plan.patchCount();
-    normalise(
-        buffers.x.data(), block.mlpNorm, config.normEpsilon, buffers.normalised.data(), patches, config.hiddenSize);
-    multiply(block.mlpUp, buffers.normalised.data(), buffers.mlp.data(), patches, buffers);
+    normalise(buffers.x, block.mlpNorm, config.normEpsilon, buffers.normalised, config.hiddenSize);
+    multiply(block.mlpUp, buffers.normalised, buffers.mlp, kernels::Sum::New, buffers);
+    const auto patches = static_cast<std::uint32_t>(buffers.mlp.size() / config.mlpWidth);
     m_parts.pool.parallelFor(patches, 4, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-        geluTanh(buffers.mlp.subspan(std::size_t{begin} * config.mlpWidth, std::size_t{end - begin} * config.mlpWidth));
+        const std::size_t width = config.mlpWidth;
+        m_parts.kernels.geluTanh(buffers.mlp.data() + begin * width, (end - begin) * width);
     });
-    addProduct(block.mlpDown, buffers.mlp.data(), buffers);
+    multiply(block.mlpDown, buffers.mlp, buffers.x, kernels::Sum::Added, buffers);
 }
 
 std::vector<float> VisionTower::project(const ImagePlan& plan, const Buffers& buffers) const
@@ -159,8 +114,7 @@ std::vector<float> VisionTower::project(const ImagePlan& plan, const Buffers& bu
     const VisionConfig& config = m_parts.config;
     const std::size_t hidden = config.hiddenSize;
     const std::size_t positions = plan.positionCount();
-    normalise(buffers.x.data(), m_parts.weights.finalNorm, config.normEpsilon, buffers.normalised.data(),
-        plan.patchCount(), hidden);
+    normalise(buffers.x, m_parts.weights.finalNorm, config.normEpsilon, buffers.normalised, config.hiddenSize);
 
     // A position is its four patches one after the other: (2Y, 2X), (2Y, 2X+1), (2Y+1, 2X), (2Y+1, 2X+1).
     float* out = buffers.merged.data();
@@ -172,41 +126,39 @@ std::vector<float> VisionTower::project(const ImagePlan& plan, const Buffers& bu
             }
         }
     }
-    multiply(m_parts.weights.projectorUp, buffers.merged.data(), buffers.x.data(), positions, buffers);
-    geluErf(buffers.x.first(positions * config.mergedSize()));
+    multiply(m_parts.weights.projectorUp, buffers.merged, buffers.x, kernels::Sum::New, buffers);
+    geluErf(buffers.x);
     std::vector<float> rows(positions * config.textHiddenSize);
-    multiply(m_parts.weights.projectorDown, buffers.x.data(), rows.data(), positions, buffers);
-    normalise(rows.data(), m_parts.weights.projectorNorm, config.projectorEpsilon, rows.data(), positions,
-        config.textHiddenSize);
+    multiply(m_parts.weights.projectorDown, buffers.x, rows, kernels::Sum::New, buffers);
+    normalise(rows, m_parts.weights.projectorNorm, config.projectorEpsilon, rows, config.textHiddenSize);
     return rows;
 }
 
+// y[t] = x[t]·weight/√(mean of squares + ε) for every row t of `width`. May be in place.
 void VisionTower::normalise(
-    const float* x, const float* weight, float epsilon, float* y, std::size_t rows, std::size_t width) const
+    std::span<const float> x, const float* weight, float epsilon, std::span<float> y, std::size_t width) const
 {
-    for (std::size_t row = 0; row < rows; ++row, x += width, y += width) {
-        const float meanSquare = m_parts.kernels.dot(x, x, width) / static_cast<float>(width);
-        const float scale = 1.0F / std::sqrt(meanSquare + epsilon);
-        for (std::size_t i = 0; i < width; ++i)
-            y[i] = x[i] * scale * weight[i];
-    }
-}
-
-// y[t] = W·x[t] for every row t.
-void VisionTower::multiply(
-    const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows, const Buffers& buffers) const
-{
-    m_parts.pool.parallelFor(matrix.rows, kRowGrain, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
-        kernels::multiply(m_parts.kernels, matrix, {x, matrix.columns, rows}, {y, matrix.rows}, begin, end,
-            buffers.tiles.data() + worker * kernels::kTileFloats);
+    const auto rows = static_cast<std::uint32_t>(x.size() / width);
+    m_parts.pool.parallelFor(rows, 16, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+        for (std::size_t at = begin * width; at < end * width; at += width) {
+            const float meanSquare = m_parts.kernels.dot(&x[at], &x[at], width) / static_cast<float>(width);
+            const float scale = 1.0F / std::sqrt(meanSquare + epsilon);
+            for (std::size_t i = 0; i < width; ++i)
+                y[at + i] = x[at + i] * scale * weight[i];
+        }
     });
 }
 
-// x[t] += W·y[t] for every patch t.
-void VisionTower::addProduct(const kernels::MatrixView& matrix, const float* y, const Buffers& buffers) const
+// y[t] = W·x[t], or y[t] += W·x[t], for every row t of x.
+void VisionTower::multiply(const kernels::MatrixView& matrix, std::span<const float> x, std::span<float> y,
+    kernels::Sum sum, const Buffers& buffers) const
 {
-    multiply(matrix, y, buffers.normalised.data(), buffers.x.size() / m_parts.config.hiddenSize, buffers);
-    m_parts.kernels.addScaled(1, buffers.normalised.data(), buffers.x.data(), buffers.x.size());
+    const std::size_t rows = x.size() / matrix.columns;
+    m_parts.pool.parallelFor(
+        matrix.rows, kernels::kPanelGrain, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+            kernels::multiplyPanels(m_parts.kernels, matrix, {x.data(), matrix.columns, rows}, {y.data(), matrix.rows},
+                begin, end, sum, buffers.panels.data() + worker * kernels::kPanelScratchFloats);
+        });
 }
 
 } // namespace waste

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/kernel_table.h"
+#include "kernels/panel_product.h"
 #include "kernels/thread_pool.h"
 #include "memory/arena.h"
 #include "vision/image_plan.h"
@@ -42,15 +43,13 @@ private:
     struct Buffers;
 
     void embed(std::span<const float> patches, const ImagePlan& plan, const Buffers& buffers) const;
-    void attend(const VisionWeights::Block& block, const ImagePlan& plan, const class PatchRotation& rotation,
-        const Buffers& buffers) const;
-    void feedForward(const VisionWeights::Block& block, const ImagePlan& plan, const Buffers& buffers) const;
+    void attend(const VisionWeights::Block& block, const class PatchRotation& rotation, const Buffers& buffers) const;
+    void feedForward(const VisionWeights::Block& block, const Buffers& buffers) const;
     std::vector<float> project(const ImagePlan& plan, const Buffers& buffers) const;
     void normalise(
-        const float* x, const float* weight, float epsilon, float* y, std::size_t rows, std::size_t width) const;
-    void multiply(
-        const kernels::MatrixView& matrix, const float* x, float* y, std::size_t rows, const Buffers& buffers) const;
-    void addProduct(const kernels::MatrixView& matrix, const float* y, const Buffers& buffers) const;
+        std::span<const float> x, const float* weight, float epsilon, std::span<float> y, std::size_t width) const;
+    void multiply(const kernels::MatrixView& matrix, std::span<const float> x, std::span<float> y, kernels::Sum sum,
+        const Buffers& buffers) const;
 
     Parts m_parts;
 };

@@ -67,5 +67,6 @@ void measureTrunk(Table& table, const MemoryBandwidth& memory);
 // Of recorded routes, one JSON line a token (`waste bench --record-routes`).
 void measureRoutes(Table& table, const std::string& fileName);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
+void measureVision(Table& table);
 
 } // namespace waste::benchmark
