@@ -29,7 +29,7 @@ private:
     static void addTables()
     {
         QTest::addColumn<const KernelTable*>("table");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : instructionSets()) {
             if (const Result<const KernelTable*> table = selectKernels(isa))
                 QTest::newRow(isa) << *table;
         }
@@ -99,7 +99,7 @@ private Q_SLOTS:
         QTest::addColumn<const KernelTable*>("table");
         QTest::addColumn<WeightFormat>("format");
         QTest::addColumn<int>("columns");
-        for (const char* isa : {"scalar", "avx2"}) {
+        for (const char* isa : instructionSets()) {
             const Result<const KernelTable*> table = selectKernels(isa);
             if (!table)
                 continue;
