@@ -203,6 +203,10 @@ private Q_SLOTS:
                 inside = isaObject.match(line).hasMatch();
                 objects += inside ? 1 : 0;
             }
+            // Of what is no code, only this: without optimisation every object has its pointer to the runtime's
+            // personality routine.
+            if (line.endsWith("DW.ref.__gxx_personality_v0"))
+                continue;
             QVERIFY2(!inside || !weak.match(line).hasMatch(), qPrintable(line));
         }
         QVERIFY(objects > 0);

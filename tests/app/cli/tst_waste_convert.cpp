@@ -87,7 +87,7 @@ private Q_SLOTS:
         process.start(WASTE_CLI, {"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", target(), "--json"});
         QVERIFY(process.waitForStarted());
         QByteArray seen;
-        while (!seen.contains("layer_done") && process.waitForReadyRead(60'000))
+        while (!seen.contains("layer_done") && process.waitForReadyRead(program.timeoutMs))
             seen += process.readAllStandardOutput();
         ::kill(static_cast<pid_t>(process.processId()), SIGINT);
         const auto interrupted = program.wait(process);

@@ -30,7 +30,7 @@ WasteProgram::Outcome interrupt(const QStringList& arguments, const QByteArray& 
     process.write(input);
     process.closeWriteChannel();
     QByteArray seen;
-    while (!seen.contains(marker) && process.waitForReadyRead(60'000))
+    while (!seen.contains(marker) && process.waitForReadyRead(program.timeoutMs))
         seen += process.readAllStandardOutput();
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
     WasteProgram::Outcome outcome = program.wait(process);

@@ -352,7 +352,7 @@ $)");
         process.setProcessEnvironment(program.environment);
         process.start(WASTE_CLI, run + QStringList{"-q"});
         QVERIFY(process.waitForStarted());
-        while (process.waitForReadyRead(60'000)) {
+        while (process.waitForReadyRead(program.timeoutMs)) {
             const QByteArray written = process.readAllStandardOutput();
             QCOMPARE(QString::fromUtf8(written).toUtf8(), written);
         }

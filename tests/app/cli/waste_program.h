@@ -15,7 +15,7 @@ using namespace Qt::StringLiterals;
 struct WasteProgram {
     QByteArray input;
     QProcessEnvironment environment = cleanEnvironment();
-    int timeoutMs = 120'000;
+    int timeoutMs = 600'000; // ends a hang, also of an unoptimised build on a busy machine
 
     struct Outcome {
         int exitCode = -1;

@@ -3,14 +3,13 @@
 
 #include "engine/layers/layer_fixture.h"
 #include "engine/layers/model_runner.h"
+#include "support/counted_memory/counted_memory.h"
 #include "support/golden.h"
 
 #include <QTest>
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <random>
 #include <thread>
@@ -18,28 +17,6 @@
 using namespace waste;
 using namespace waste::test;
 using nlohmann::json;
-
-namespace {
-
-std::atomic<std::uint64_t> g_allocations = 0; // of this program, ever
-
-} // namespace
-
-void* operator new(std::size_t bytes)
-{
-    ++g_allocations;
-    if (void* memory = std::malloc(bytes))
-        return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept
-{
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept
-{
-    std::free(memory);
-}
 
 namespace {
 
@@ -403,11 +380,11 @@ private Q_SLOTS:
                 options.lastLogits = logits;
                 options.logitsSink = [](std::uint64_t, std::span<const float>) {};
                 options.layerSink = [](const LayerReport&) {};
-                const std::uint64_t before = g_allocations;
+                const std::uint64_t before = allocationCount();
                 QVERIFY(decoder.begin(chunk, state, std::span(subject.ids).first(std::min(chunkTokens, 24U))));
                 QVERIFY(decoder.run(chunk, state, options));
                 if (name != "k3-odd") // the test's own source of records allocates
-                    QCOMPARE(g_allocations.load(), before);
+                    QCOMPARE(allocationCount(), before);
             }
         }
     }

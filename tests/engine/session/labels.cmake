@@ -1,3 +1,4 @@
 # Whole prompts and texts, every layer at which a run can be cut, and a conversion: 2 to 8 seconds of CPU.
 set_tests_properties(tst_prefill tst_picture_splices tst_generation tst_interruption PROPERTIES LABELS slow COST 500)
 set_tests_properties(tst_converted_model PROPERTIES LABELS slow COST 100)
+target_sources(tst_allocations PRIVATE support/counted_memory/counted_memory.cpp)
