@@ -169,6 +169,12 @@ std::vector<Finding> findingsOf(const Container& container, const MemoryPlan& pl
     std::vector<Finding> findings = {{Level::Good, "model",
         name + " will use " + formatSize(plan.budgetBytes) + ", of which " + formatSize(plan.expertCacheBytes)
             + " keep experts (expected hits: " + expectedHitsText(plan) + ")."}};
+    if (plan.machine.pages) {
+        findings.push_back({Level::Advice, "paging",
+            plan.loweredForPaging
+                ? "The machine is paging now, so the model gets half of its usual cache: close other programs."
+                : "The machine is paging now: close other programs, or give a smaller --budget."});
+    }
     if (plan.aboveSafeShare) {
         findings.push_back({Level::Problem, "budget",
             "That is more than 7/8 of the usable RAM: the machine would page, which is far slower than a smaller "

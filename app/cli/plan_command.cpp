@@ -91,7 +91,7 @@ private:
             {"min_expert_cache", plan.minimumExpertCacheBytes}, {"floor_bytes", plan.floorBytes},
             {"recommended_bytes", plan.recommendedBytes}, {"physical_ram_bytes", plan.machine.physicalBytes},
             {"usable_ram_bytes", plan.machine.usableBytes}, {"kept_state_bytes", plan.keptStateBytes},
-            {"program_bytes", plan.programBytes}};
+            {"program_bytes", plan.programBytes}, {"machine_pages", plan.machine.pages}};
         if (const std::uint64_t vision = std::max(plan.visionBytes, plan.visionExtraBytes); vision > 0)
             object["vision_bytes"] = vision;
         if (hasBudget()) {
@@ -126,6 +126,8 @@ private:
         if (plan.visionExtraBytes > 0 && plan.visionBytes == 0)
             text +=
                 "\n" + row("with --image", formatSize(plan.visionExtraBytes)) + " more, taken from the expert cache\n";
+        if (plan.machine.pages)
+            text += "\n  this machine is paging: without --budget the expert cache gets half of its usual size\n";
         if (hasBudget()) {
             text += "\n  budget " + formatSize(plan.budgetBytes);
             text += isBelowFloor(plan) ? " is BELOW the floor — open would fail\n"

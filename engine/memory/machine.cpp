@@ -5,7 +5,7 @@ namespace waste {
 
 Machine Machine::detect()
 {
-    return {.physicalBytes = physicalMemoryBytes(), .usableBytes = usableMemoryBytes()};
+    return {.physicalBytes = physicalMemoryBytes(), .usableBytes = usableMemoryBytes(), .pages = machinePages()};
 }
 
 } // namespace waste

@@ -90,6 +90,15 @@ Choice chooseBudget(const MemoryPlan& plan, const ModelSizes& sizes)
     return {floor, Rule::Floor};
 }
 
+// A machine that pages already is not helped by a second large program: a smaller cache is then the faster one.
+void lowerForPaging(MemoryPlan& plan)
+{
+    if (!plan.machine.pages || plan.rule == MemoryPlan::Rule::Explicit || plan.budgetBytes <= plan.floorBytes)
+        return;
+    plan.budgetBytes = plan.floorBytes + (plan.budgetBytes - plan.floorBytes) / 2;
+    plan.loweredForPaging = true;
+}
+
 // A chunk for prefill, and the cache with the rest of the budget.
 void divideBudget(MemoryPlan& plan, const ModelSizes& sizes)
 {
@@ -166,6 +175,7 @@ Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request
         request.budgetBytes != 0 ? Choice{request.budgetBytes, MemoryPlan::Rule::Explicit} : chooseBudget(plan, sizes);
     plan.budgetBytes = choice.budgetBytes;
     plan.rule = choice.rule;
+    lowerForPaging(plan);
     plan.aboveSafeShare = plan.budgetBytes > safeShareBytes(machine);
     divideBudget(plan, sizes);
     return plan;

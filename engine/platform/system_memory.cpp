@@ -49,6 +49,17 @@ std::uint64_t usableMemoryBytes(const std::filesystem::path&)
     return usable;
 }
 
+bool machinePages(const std::filesystem::path&)
+{
+    const HANDLE notification = CreateMemoryResourceNotification(LowMemoryResourceNotification);
+    BOOL low = FALSE;
+    if (notification != nullptr) {
+        QueryMemoryResourceNotification(notification, &low);
+        CloseHandle(notification);
+    }
+    return low != FALSE;
+}
+
 ProcessMemory processMemory()
 {
     ProcessMemory memory;
@@ -81,6 +92,30 @@ std::uint64_t usableMemoryBytes(const std::filesystem::path& root)
     const std::uint64_t physical = physicalMemoryBytes();
     return std::min(physical, cgroupMemoryLimitBytes(root).value_or(physical));
 }
+
+#if defined(__APPLE__)
+bool machinePages(const std::filesystem::path&)
+{
+    constexpr int kWarning = 2; // of 1 normal, 2 warning, 4 critical
+    int level = 0;
+    std::size_t size = sizeof(level);
+    return sysctlbyname("kern.memorystatus_vm_pressure_level", &level, &size, nullptr, 0) == 0 && level >= kWarning;
+}
+#else
+bool machinePages(const std::filesystem::path& root)
+{
+    // "full avg10=0.00 avg60=2.50 avg300=0.61 total=4566729": per cent of the time in which nothing could run.
+    constexpr double kPagingPercent = 2;
+    std::ifstream pressure(root / "proc/pressure/memory");
+    std::string line;
+    while (std::getline(pressure, line)) {
+        const std::size_t place = line.find("avg60=");
+        if (line.starts_with("full ") && place != std::string::npos)
+            return std::strtod(line.c_str() + place + std::string_view("avg60=").size(), nullptr) >= kPagingPercent;
+    }
+    return false;
+}
+#endif
 
 #if defined(__linux__)
 namespace {

@@ -86,6 +86,13 @@ void logWarnings(const Engine::Internals& engine)
         return;
     for (const std::string& warning : engine.container->files().warnings())
         engine.options.log(LogLevel::Warning, warning);
+    if (engine.plan.machine.pages) {
+        engine.options.log(LogLevel::Warning,
+            engine.plan.loweredForPaging
+                ? "this machine is paging: the expert cache gets half of its usual size; close other programs and open "
+                  "the model again for all of it"
+                : "this machine is paging: close other programs, or give a smaller RAM budget");
+    }
     if (engine.plan.aboveSafeShare) {
         engine.options.log(LogLevel::Warning,
             "the RAM budget is more than 7/8 of what this machine can use: it may page, which is far slower than a "

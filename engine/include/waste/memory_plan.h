@@ -10,10 +10,11 @@ namespace waste {
 
 class Container;
 
-// What the machine offers. Only capacity counts, never momentary pressure (spec: streaming 7.2).
+// What the machine offers (spec: streaming 7.2).
 struct Machine {
     std::uint64_t physicalBytes = 0;
-    std::uint64_t usableBytes = 0; // min(physical, cgroup limits)
+    std::uint64_t usableBytes = 0; // min(physical, cgroup limits); capacity, whatever is in use
+    bool pages = false; // programs waited for memory during the last minute
 
     static Machine detect();
 };
@@ -53,6 +54,7 @@ struct MemoryPlan {
     std::uint64_t expertCacheBytes = 0;
     std::uint32_t expertSlotCount = 0;
     Rule rule = Rule::Explicit;
+    bool loweredForPaging = false; // half of what the rule gives above the floor, because the machine pages
     bool aboveSafeShare = false; // budget > 7/8 of usable RAM: the machine may page
 
     // The figures above for a container; also when the budget is below the floor (then budgetBytes

@@ -54,7 +54,8 @@ struct WasteProgram {
     {
         const QProcessEnvironment system = QProcessEnvironment::systemEnvironment();
         QProcessEnvironment clean;
-        for (const char* name : {"PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+        for (const char* name :
+            {"PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
             if (system.contains(name))
                 clean.insert(name, system.value(name));
         }

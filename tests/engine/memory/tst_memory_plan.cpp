@@ -296,12 +296,31 @@ private Q_SLOTS:
         QVERIFY(plan.check());
     }
 
+    void aMachineThatPagesGetsHalfTheCacheUnlessABudgetIsGiven()
+    {
+        for (const ModelSizes& sizes : {kimiK3(4096), kimiLinear(4096)}) {
+            Machine machine = machineOf(64);
+            const MemoryPlan usual = planOf(sizes, {}, machine);
+            QVERIFY(!usual.loweredForPaging);
+            machine.pages = true;
+            const MemoryPlan lowered = planOf(sizes, {}, machine);
+            QVERIFY(lowered.loweredForPaging);
+            QVERIFY(lowered.check());
+            QCOMPARE(lowered.rule, usual.rule);
+            QCOMPARE(lowered.budgetBytes - lowered.floorBytes, (usual.budgetBytes - usual.floorBytes) / 2);
+
+            const MemoryPlan asked = planOf(sizes, {.budgetBytes = usual.budgetBytes}, machine);
+            QCOMPARE(asked.budgetBytes, usual.budgetBytes);
+            QVERIFY(!asked.loweredForPaging);
+        }
+    }
+
     void moreMachineNeverMeansLessBudget()
     {
         for (const ModelSizes& sizes : {kimiK3(4096), kimiLinear(4096)}) {
             std::uint64_t previous = 0;
             for (std::uint64_t mebibytes = 1024; mebibytes < 200 * 1024; mebibytes += 64) {
-                const Machine machine{mebibytes << 20, mebibytes << 20};
+                const Machine machine{.physicalBytes = mebibytes << 20, .usableBytes = mebibytes << 20};
                 const MemoryPlan plan = planOf(sizes, {}, machine);
                 QVERIFY(plan.budgetBytes <= machine.usableBytes - machine.usableBytes / 8);
                 if (!plan.check())

@@ -85,6 +85,36 @@ private Q_SLOTS:
         QCOMPARE(usable, limit != 0 ? limit : physicalMemoryBytes());
     }
 
+    void waitingForMemoryIsPaging_data()
+    {
+        QTest::addColumn<QByteArray>("pressure");
+        QTest::addColumn<bool>("pages");
+        const QByteArray some = "some avg10=90.00 avg60=80.00 avg300=70.00 total=9\n";
+        QTest::newRow("an old kernel") << QByteArray() << false;
+        QTest::newRow("one program waits now and then") << some + "full avg10=50.00 avg60=1.99 avg300=9.00 total=9\n"
+                                                        << false;
+        QTest::newRow("everything stood still") << some + "full avg10=0.00 avg60=2.00 avg300=0.10 total=9\n" << true;
+        QTest::newRow("nonsense") << QByteArray("full avg60=\nfull") << false;
+    }
+
+    void waitingForMemoryIsPaging()
+    {
+        QFETCH(const QByteArray, pressure);
+        QFETCH(const bool, pages);
+        const QTemporaryDir root;
+        QVERIFY(QDir(root.path()).mkpath("proc/pressure"));
+        if (!pressure.isEmpty()) {
+            QFile file(root.filePath("proc/pressure/memory"));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(pressure);
+        }
+#ifdef Q_OS_LINUX
+        QCOMPARE(machinePages(root.path().toStdString()), pages);
+#else
+        QSKIP("this system tells it by a call");
+#endif
+    }
+
     void thisMachineHasMemory()
     {
         QVERIFY(physicalMemoryBytes() > (std::uint64_t{64} << 20));
