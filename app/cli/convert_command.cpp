@@ -94,13 +94,32 @@ private:
 
     void json(const ConvertWaiting& waiting)
     {
-        m_output.json({{"event", "waiting"}, {"cause", "no_space"}, {"bytes_needed", waiting.bytesNeeded},
-            {"bytes_free", waiting.bytesFree}});
+        if (waiting.cause == ConvertWaiting::Cause::Download)
+            m_output.json({{"event", "waiting"}, {"cause", "download"}});
+        else
+            m_output.json({{"event", "waiting"}, {"cause", "no_space"}, {"bytes_needed", waiting.bytesNeeded},
+                {"bytes_free", waiting.bytesFree}});
     }
     void text(const ConvertWaiting& waiting)
     {
+        if (waiting.cause == ConvertWaiting::Cause::Download) {
+            m_output.progress("waiting for the download");
+            return;
+        }
         m_output.note("the drive is full: waiting for " + host::formatSize(waiting.bytesNeeded) + " ("
             + host::formatSize(waiting.bytesFree) + " are free); Ctrl-C stops safely");
+    }
+
+    void json(const ConvertReclaimed& reclaimed)
+    {
+        m_output.json({{"event", "reclaimed"}, {"name", reclaimed.shard}, {"bytes", reclaimed.bytes},
+            {"freed_total", reclaimed.freedBytes}, {"deleted", reclaimed.isDeleted}});
+    }
+    void text(const ConvertReclaimed& reclaimed)
+    {
+        m_output.note(reclaimed.shard + (reclaimed.isDeleted ? " deleted, " : " is not needed any more, ")
+            + host::formatSize(reclaimed.freedBytes)
+            + (reclaimed.isDeleted ? " freed so far" : " could be freed so far"));
     }
 
     void json(const ConvertLayerDone& done)
@@ -155,6 +174,16 @@ public:
                 choiceInto<std::uint32_t, std::uint32_t>(m_options.trunkBits, {{"3", 3}, {"4", 4}, {"8", 8}}),
                 "3, 4 or 8 bits for the resident matrices")
             .byDefault("4");
+        arguments.flag("--follow", m_options.follow,
+            "the checkpoint is still being downloaded by waste: take shards as they come");
+        arguments
+            .value("--reclaim", "MODE",
+                choiceInto<Reclaim, Reclaim>(
+                    m_options.reclaim, {{"off", Reclaim::Off}, {"dry", Reclaim::Dry}, {"on", Reclaim::On}}),
+                "on deletes shards that are fully converted (not to be undone); dry only says which")
+            .byDefault("off");
+        arguments.flag("--i-can-download-again", m_options.canDownloadAgain,
+            "delete shards also where they were not downloaded by waste");
         arguments.flag("--force", m_options.force, "replace what MODEL holds");
         return arguments;
     }

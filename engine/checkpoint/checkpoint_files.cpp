@@ -1,5 +1,6 @@
 #include "checkpoint/checkpoint_files.h"
 
+#include "base/crc32.h"
 #include "checkpoint/json_file.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/shard_index.h"
@@ -18,7 +19,9 @@ namespace waste {
 
 struct CheckpointFiles::Shard {
     std::string name;
-    DirectFile file;
+    std::uint64_t fileBytes = 0;
+    std::uint32_t headerCrc32 = 0;
+    std::optional<DirectFile> file; // while it is open
 };
 
 struct CheckpointFiles::Content {
@@ -58,15 +61,9 @@ Error corruptTensor(const std::string& name, const std::string& what)
     return {ErrorCode::Corrupt, "", "tensor \"" + name + "\": " + what};
 }
 
-Result<SafetensorsHeader> readHeader(const DirectFile& file, const std::string& name)
+std::uint32_t checksum(const std::string& text)
 {
-    std::uint64_t preamble = 0;
-    if (file.sizeBytes() >= kSafetensorsPreambleBytes)
-        WASTE_TRY_STATUS(file.readExactly(0, std::as_writable_bytes(std::span(&preamble, 1))));
-    WASTE_TRY(const std::uint64_t headerBytes, safetensorsHeaderBytes(preamble, file.sizeBytes(), name));
-    std::string json(headerBytes, '\0');
-    WASTE_TRY_STATUS(file.readExactly(kSafetensorsPreambleBytes, std::as_writable_bytes(std::span(json))));
-    return parseSafetensorsHeader(json, file.sizeBytes(), name);
+    return crc32(std::as_bytes(std::span(text)));
 }
 
 using ShardIndex = std::map<std::string, std::string>; // tensor → shard file
@@ -176,7 +173,35 @@ std::uint64_t CheckpointTensor::elements() const
     return elementCount(shape);
 }
 
+Result<CheckpointFiles::ShardHeader> CheckpointFiles::readShardHeader(const std::filesystem::path& shard)
+{
+    WASTE_TRY(const DirectFile file, DirectFile::open(shard, DirectFile::Access::Buffered));
+    std::uint64_t preamble = 0;
+    if (file.sizeBytes() >= kSafetensorsPreambleBytes)
+        WASTE_TRY_STATUS(file.readExactly(0, std::as_writable_bytes(std::span(&preamble, 1))));
+    WASTE_TRY(const std::uint64_t headerBytes, safetensorsHeaderBytes(preamble, file.sizeBytes(), textFromPath(shard)));
+    ShardHeader header{std::string(headerBytes, '\0'), file.sizeBytes()};
+    WASTE_TRY_STATUS(file.readExactly(kSafetensorsPreambleBytes, std::as_writable_bytes(std::span(header.json))));
+    return header;
+}
+
 Result<std::unique_ptr<const CheckpointFiles>> CheckpointFiles::open(const std::filesystem::path& directory)
+{
+    const auto header = [&](const std::string& shard) { return readShardHeader(directory / pathFromText(shard)); };
+    WASTE_TRY(std::unique_ptr<CheckpointFiles> files, openHeaders(directory, header));
+    for (std::uint32_t shard = 0; shard < files->m_shards.size(); ++shard)
+        WASTE_TRY_STATUS(files->openShard(shard));
+    return std::unique_ptr<const CheckpointFiles>(std::move(files));
+}
+
+Result<std::vector<std::string>> CheckpointFiles::listShards(const std::filesystem::path& directory)
+{
+    WASTE_TRY(const std::optional<ShardIndex> index, readIndex(directory));
+    return shardFileNames(index);
+}
+
+Result<std::unique_ptr<CheckpointFiles>> CheckpointFiles::openHeaders(
+    const std::filesystem::path& directory, const ShardHeaders& headers)
 {
     std::error_code error;
     if (std::filesystem::status(directory / kConfigFile, error).type() == std::filesystem::file_type::none)
@@ -195,8 +220,8 @@ Result<std::unique_ptr<const CheckpointFiles>> CheckpointFiles::open(const std::
     std::vector<StoredTensor> stored;
     for (std::string& name : shardFileNames(index)) {
         const std::filesystem::path path = directory / pathFromText(name);
-        WASTE_TRY(DirectFile file, DirectFile::open(path, DirectFile::Access::Buffered));
-        WASTE_TRY(SafetensorsHeader header, readHeader(file, textFromPath(path)));
+        WASTE_TRY(const ShardHeader text, headers(name));
+        WASTE_TRY(SafetensorsHeader header, parseSafetensorsHeader(text.json, text.fileBytes, textFromPath(path)));
         if (header.hasHoles)
             content.warnings.push_back(textFromPath(path) + " has bytes that belong to no tensor");
         const auto shard = static_cast<std::uint32_t>(content.shards.size());
@@ -205,12 +230,45 @@ Result<std::unique_ptr<const CheckpointFiles>> CheckpointFiles::open(const std::
             if (!index || (place != index->end() && place->second == name))
                 stored.push_back({std::move(entry), shard});
         }
-        content.shards.push_back({std::move(name), std::move(file)});
+        content.shards.push_back({std::move(name), text.fileBytes, checksum(text.json), std::nullopt});
     }
     if (index)
         WASTE_TRY_STATUS(checkComplete(*index, stored));
     WASTE_TRY(content.tensors, joinHalves(std::move(stored)));
-    return std::unique_ptr<const CheckpointFiles>(new CheckpointFiles(std::move(content)));
+    return std::unique_ptr<CheckpointFiles>(new CheckpointFiles(std::move(content)));
+}
+
+bool CheckpointFiles::isShardOpen(std::uint32_t shard) const
+{
+    return m_shards[shard].file.has_value();
+}
+
+Status CheckpointFiles::openShard(std::uint32_t index)
+{
+    Shard& shard = m_shards[index];
+    const std::filesystem::path path = m_directory / pathFromText(shard.name);
+    WASTE_TRY(const ShardHeader header, readShardHeader(path));
+    if (header.fileBytes != shard.fileBytes || checksum(header.json) != shard.headerCrc32)
+        return Error{ErrorCode::Corrupt, "",
+            textFromPath(path) + " is another file than its header said before; download this file again"};
+    WASTE_TRY(shard.file, DirectFile::open(path, DirectFile::Access::Buffered));
+    return {};
+}
+
+void CheckpointFiles::closeShard(std::uint32_t shard)
+{
+    m_shards[shard].file.reset();
+}
+
+std::uint64_t CheckpointFiles::shardBytes(std::uint32_t shard) const
+{
+    return m_shards[shard].fileBytes;
+}
+
+bool CheckpointFiles::canRead(const CheckpointTensor& tensor) const
+{
+    return isShardOpen(tensor.values.shard)
+        && (tensor.coding == CheckpointTensor::Coding::Plain || isShardOpen(tensor.scales.shard));
 }
 
 CheckpointFiles::CheckpointFiles(Content content)
@@ -299,7 +357,12 @@ Status CheckpointFiles::readPiece(const CheckpointTensor& tensor, const Checkpoi
     std::uint64_t offsetBytes, std::span<std::byte> target) const
 {
     assert(offsetBytes <= piece.bytes && target.size() <= piece.bytes - offsetBytes);
-    Status status = m_shards[piece.shard].file.readExactly(piece.offsetBytes + offsetBytes, target);
+    const Shard& shard = m_shards[piece.shard];
+    if (!shard.file)
+        return Error{ErrorCode::NotFound, "",
+            "tensor \"" + tensor.name + "\": " + textFromPath(m_directory / pathFromText(shard.name))
+                + " is not there"};
+    Status status = shard.file->readExactly(piece.offsetBytes + offsetBytes, target);
     if (!status)
         status.error().message = "tensor \"" + tensor.name + "\": " + status.error().message;
     return status;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,11 +43,26 @@ struct CheckpointTensor {
 // A published model directory: config.json and safetensors, with an index or as one file.
 //
 // open() reads config, index and the header of every shard, and checks them against each other; weights
-// are read by position when asked for and never cached. Immutable; any thread may read.
+// are read by position when asked for and never cached. Any thread may read; shards come and go only while
+// nobody does.
 // Errors name file and tensor: NotFound (no checkpoint here, a shard is missing), Io, Corrupt, Unsupported.
 class CheckpointFiles {
 public:
+    // What is known of a shard without its weights: the text of its header, and how long the file is.
+    struct ShardHeader {
+        std::string json;
+        std::uint64_t fileBytes = 0;
+    };
+    static Result<ShardHeader> readShardHeader(const std::filesystem::path& shard);
+
     static Result<std::unique_ptr<const CheckpointFiles>> open(const std::filesystem::path& directory);
+    // Opens no shard at all, asks for their headers instead: of a checkpoint that is still being downloaded, or is
+    // deleted as it is used up. Tensors can be read while their shards are open.
+    using ShardHeaders = std::function<Result<ShardHeader>(const std::string& shard)>;
+    static Result<std::unique_ptr<CheckpointFiles>> openHeaders(
+        const std::filesystem::path& directory, const ShardHeaders& headers);
+    // The names of the shards that the directory's index lists, ascending.
+    static Result<std::vector<std::string>> listShards(const std::filesystem::path& directory);
     ~CheckpointFiles();
     CheckpointFiles(const CheckpointFiles&) = delete;
     CheckpointFiles& operator=(const CheckpointFiles&) = delete;
@@ -59,6 +75,13 @@ public:
     [[nodiscard]] std::span<const CheckpointTensor> tensors() const { return m_tensors; } // ascending by name
     [[nodiscard]] const CheckpointTensor* find(std::string_view name) const; // null: not there
     [[nodiscard]] std::vector<std::string> shardNames() const;
+    // Errors of openShard(): NotFound, Io, Corrupt where its header is not the one that was given.
+    [[nodiscard]] bool isShardOpen(std::uint32_t shard) const;
+    Status openShard(std::uint32_t shard);
+    void closeShard(std::uint32_t shard);
+    [[nodiscard]] std::uint64_t shardBytes(std::uint32_t shard) const; // of the whole file
+    // Whether every shard that holds a piece of the tensor is open.
+    [[nodiscard]] bool canRead(const CheckpointTensor& tensor) const;
     // Oddities that harm nothing, as sentences.
     [[nodiscard]] std::span<const std::string> warnings() const { return m_warnings; }
 

@@ -1,10 +1,12 @@
 #include "convert/conversion.h"
 
 #include "base/crc32.h"
+#include "checkpoint/tensor_names.h"
 #include "convert/bank_check.h"
 #include "convert/bank_writer.h"
 #include "convert/publication.h"
 #include "convert/space_wait.h"
+#include "platform/file_facts.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
 #include "platform/threads.h"
@@ -31,17 +33,19 @@ double secondsSince(Clock::time_point start)
 
 } // namespace
 
-Conversion::Conversion(const ConvertOptions& options, const CheckpointFiles& files, const ConversionPlan& plan,
-    const std::vector<SideFile>& sideFiles, const WorkFolder& folder, const TargetState& target,
-    ConversionProgress& progress)
+Conversion::Conversion(const ConvertOptions& options, CheckpointFiles& files, SourceShards& shards,
+    const ConversionPlan& plan, const std::vector<SideFile>& sideFiles, const WorkFolder& folder,
+    const TargetState& target, ConversionProgress& progress)
     : m_options(options)
     , m_files(files)
+    , m_shards(shards)
     , m_plan(plan)
     , m_sideFiles(sideFiles)
     , m_folder(folder)
     , m_target(target)
     , m_store(folder, plan, target.published)
     , m_trunk(files, plan, folder, target.published)
+    , m_reclaimer(options, files, plan, folder, shards, progress, [this](const std::string& what) { warn(what); })
     , m_progress(progress)
     , m_pool({.threadCount = options.threadCount != 0 ? options.threadCount : physicalCoreCount()})
 {
@@ -127,11 +131,55 @@ void Conversion::announce()
     m_progress.report(announced);
 }
 
+Status Conversion::checkSource() const
+{
+    for (std::size_t i = 0; i < m_plan.trunk.size(); ++i) {
+        if (!m_trunk.isFinished(i))
+            WASTE_TRY_STATUS(checkNotReclaimed(*m_plan.trunk[i].source));
+    }
+    for (const BankEntry& bank : m_plan.banks) {
+        if (m_layers.contains(bank.layer))
+            continue;
+        for (const CheckpointTensor* tensor : tensorsOf(bank))
+            WASTE_TRY_STATUS(checkNotReclaimed(*tensor));
+    }
+    return {};
+}
+
+Status Conversion::checkNotReclaimed(const CheckpointTensor& tensor) const
+{
+    const std::vector<std::string> shards = m_files.shardNames();
+    for (const std::uint32_t shard : {tensor.values.shard, tensor.scales.shard}) {
+        const bool isOfTensor = shard == tensor.values.shard || tensor.coding == CheckpointTensor::Coding::Mxfp4;
+        if (isOfTensor && m_shards.isReclaimed(shards[shard]))
+            return Error{ErrorCode::NotFound, "reclaimed",
+                "tensor \"" + tensor.name + "\" is to be converted (again), but "
+                    + textFromPath(m_options.source / pathFromText(shards[shard]))
+                    + " was deleted after it had been converted. Download the model again into an empty folder and "
+                      "convert that"};
+    }
+    return {};
+}
+
+std::vector<const CheckpointTensor*> Conversion::tensorsOf(const BankEntry& bank) const
+{
+    std::vector<const CheckpointTensor*> tensors;
+    for (std::uint32_t expert = 0; expert < bank.expertCount; ++expert) {
+        for (const ExpertMatrix matrix : kExpertMatrices) {
+            tensors.push_back(m_files.find(expertTensorName(m_plan.config.tensorPrefix, {bank.layer, expert, matrix})));
+            assert(tensors.back() != nullptr); // the plan has seen it
+        }
+    }
+    return tensors;
+}
+
 Status Conversion::checkSpace() const
 {
     std::uint64_t bytes = m_plan.codebooksBytes() + m_plan.trunkFileBytes - m_trunk.finishedBytes();
     for (const BankEntry& bank : m_plan.banks)
         bytes += m_layers.contains(bank.layer) ? 0 : bank.bytes;
+    if (m_options.reclaim == Reclaim::On && isSameVolume(m_options.source, m_folder.target()))
+        bytes = m_reclaimer.peakBytes(m_layers, m_trunk);
     bytes += bytes / 100;
     WASTE_TRY(const std::uint64_t available, freeSpaceBytes(m_folder.target()));
     if (available >= bytes)
@@ -144,21 +192,34 @@ Status Conversion::checkSpace() const
 // The trunk first: nearly every shard holds a part of it, so that shards are done with when their layers are.
 Status Conversion::convertWeights()
 {
+    WASTE_TRY_STATUS(m_reclaimer.begin());
     m_progress.begin("trunk", m_plan.trunkBytes());
     m_progress.advance(m_trunk.finishedBytes());
-    for (std::vector<std::size_t> tensors = nextTensors(); !tensors.empty(); tensors = nextTensors())
-        WASTE_TRY_STATUS(m_trunk.convert(tensors, m_pool, m_progress));
     m_progress.begin("experts", m_plan.bankBytes());
-    for (const BankEntry& bank : m_plan.banks) {
-        if (m_layers.contains(bank.layer))
-            m_progress.advance(bank.bytes);
+    for (const BankEntry& bank : m_plan.banks)
+        m_progress.advance(m_layers.contains(bank.layer) ? bank.bytes : 0);
+    for (;;) {
+        WASTE_TRY_STATUS(m_reclaimer.release(m_layers, m_trunk));
+        if (const std::vector<std::size_t> tensors = nextTensors(); !tensors.empty())
+            WASTE_TRY_STATUS(convertTensors(tensors));
+        else if (const BankEntry* bank = nextBank())
+            WASTE_TRY_STATUS(convertLayer(*bank));
+        else if (m_trunk.isComplete() && m_layers.size() == m_plan.banks.size())
+            return {};
         else
-            WASTE_TRY_STATUS(convertLayer(bank));
+            WASTE_TRY_STATUS(m_shards.waitForShard(m_files, m_progress));
     }
-    return {};
 }
 
-// Tensors of one shard, as many as make a unit of work; none: the trunk is complete.
+Status Conversion::convertTensors(const std::vector<std::size_t>& tensors)
+{
+    m_progress.begin("trunk", m_plan.trunkBytes());
+    WASTE_TRY_STATUS(m_trunk.convert(tensors, m_pool, m_progress));
+    // Verified shards that came in the meantime may hold more of it.
+    return m_options.follow ? m_shards.openArrived(m_files) : Status();
+}
+
+// Tensors of one shard, as many as make a unit of work; none: there are none that can be read.
 std::vector<std::size_t> Conversion::nextTensors() const
 {
     std::vector<std::size_t> tensors;
@@ -166,7 +227,8 @@ std::vector<std::size_t> Conversion::nextTensors() const
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < m_plan.trunk.size() && bytes < kTrunkUnitBytes; ++i) {
         const TrunkItem& item = m_plan.trunk[i];
-        if (m_trunk.isFinished(i) || (!tensors.empty() && item.source->values.shard != shard))
+        if (m_trunk.isFinished(i) || !m_files.canRead(*item.source)
+            || (!tensors.empty() && item.source->values.shard != shard))
             continue;
         shard = item.source->values.shard;
         tensors.push_back(i);
@@ -175,8 +237,22 @@ std::vector<std::size_t> Conversion::nextTensors() const
     return tensors;
 }
 
+const BankEntry* Conversion::nextBank() const
+{
+    const auto bank = std::ranges::find_if(
+        m_plan.banks, [this](const BankEntry& entry) { return !m_layers.contains(entry.layer) && canRead(entry); });
+    return bank != m_plan.banks.end() ? &*bank : nullptr;
+}
+
+bool Conversion::canRead(const BankEntry& bank) const
+{
+    return std::ranges::all_of(
+        tensorsOf(bank), [this](const CheckpointTensor* tensor) { return m_files.canRead(*tensor); });
+}
+
 Status Conversion::convertLayer(const BankEntry& bank)
 {
+    m_progress.begin("experts", m_plan.bankBytes());
     WASTE_TRY_STATUS(waitForRoom(m_folder.target(), bank.bytes, m_progress));
     const Clock::time_point start = Clock::now();
     m_progress.report(ConvertLayerStart{bank.layer});
@@ -194,7 +270,7 @@ Status Conversion::convertLayer(const BankEntry& bank)
     ++m_report.layersConverted;
     m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
     m_layers.emplace(bank.layer, std::move(layer));
-    return {};
+    return m_options.follow ? m_shards.openArrived(m_files) : Status();
 }
 
 Status Conversion::makeBank(const BankEntry& bank, FinishedLayer& layer)

@@ -5,7 +5,9 @@
 #include "convert/conversion_plan.h"
 #include "convert/conversion_progress.h"
 #include "convert/layer_store.h"
+#include "convert/reclaimer.h"
 #include "convert/side_files.h"
+#include "convert/source_shards.h"
 #include "convert/target_state.h"
 #include "convert/trunk_store.h"
 #include "convert/work_folder.h"
@@ -25,7 +27,7 @@ namespace waste {
 // which they stand; each waits where the drive is full. All arguments outlive it.
 class Conversion {
 public:
-    Conversion(const ConvertOptions& options, const CheckpointFiles& files, const ConversionPlan& plan,
+    Conversion(const ConvertOptions& options, CheckpointFiles& files, SourceShards& shards, const ConversionPlan& plan,
         const std::vector<SideFile>& sideFiles, const WorkFolder& folder, const TargetState& target,
         ConversionProgress& progress);
 
@@ -33,9 +35,11 @@ public:
 
     // Checks what earlier runs have left, and announces what is to be done.
     Status findFinishedWork();
-    Status checkSpace() const; // before anything is written
+    // Before anything is written: whether what is left can be made at all, and fits.
+    Status checkSource() const;
+    Status checkSpace() const;
     // Units of work, each of which a later run keeps when it is finished: some tensors of the trunk, or a layer's
-    // experts.
+    // experts. Takes what can be read, and waits for shards where the source is followed.
     Status convertWeights();
     Status writeCodebooks();
     Status writeSideFiles();
@@ -48,19 +52,26 @@ private:
     void warnOfDamage(const BankEntry& bank, const std::string& damage);
     void announce();
 
+    Status convertTensors(const std::vector<std::size_t>& tensors);
     [[nodiscard]] std::vector<std::size_t> nextTensors() const;
+    [[nodiscard]] const BankEntry* nextBank() const;
+    [[nodiscard]] bool canRead(const BankEntry& bank) const;
+    [[nodiscard]] Status checkNotReclaimed(const CheckpointTensor& tensor) const;
+    [[nodiscard]] std::vector<const CheckpointTensor*> tensorsOf(const BankEntry& bank) const;
     Status convertLayer(const BankEntry& bank);
     Status makeBank(const BankEntry& bank, FinishedLayer& layer);
     Status writeIntegrity();
 
     const ConvertOptions& m_options;
-    const CheckpointFiles& m_files;
+    CheckpointFiles& m_files;
+    SourceShards& m_shards;
     const ConversionPlan& m_plan;
     const std::vector<SideFile>& m_sideFiles;
     const WorkFolder& m_folder;
     const TargetState& m_target;
     const LayerStore m_store;
     TrunkStore m_trunk;
+    Reclaimer m_reclaimer;
     ConversionProgress& m_progress;
     ThreadPool m_pool;
 

@@ -230,7 +230,8 @@ std::uint64_t ConversionPlan::trunkBytes() const
     return sum;
 }
 
-Result<ConversionPlan> planConversion(const CheckpointFiles& files, const ConvertOptions& options)
+Result<ConversionPlan> planConversion(
+    const CheckpointFiles& files, const ConvertOptions& options, const std::string& source)
 {
     if (options.trunkBits != 3 && options.trunkBits != 4 && options.trunkBits != 8)
         return Error{ErrorCode::InvalidArgument, "", "the trunk can be stored with 3, 4 or 8 bits"};
@@ -247,9 +248,12 @@ Result<ConversionPlan> planConversion(const CheckpointFiles& files, const Conver
     }
     WASTE_TRY_STATUS(planTrunk(files, options.trunkBits, plan));
     WASTE_TRY_STATUS(checkExperts(files, plan));
-    WASTE_TRY(const std::string source, fingerprint(files));
+    plan.source = source;
+    if (source.empty()) {
+        WASTE_TRY(plan.source, fingerprint(files));
+    }
     plan.recipe = std::string(plan.quant.name()) + " greedy, trunk " + std::to_string(options.trunkBits)
-        + " bits, version " + std::string(kRecipeVersion) + ", source " + source;
+        + " bits, version " + std::string(kRecipeVersion) + ", source " + plan.source;
     return plan;
 }
 

@@ -32,6 +32,7 @@ struct ConversionPlan {
     std::uint64_t seed = 0;
     // How the bytes come about and from what: two conversions with the same text write the same container.
     std::string recipe;
+    std::string source; // the part of it that tells these weights from others
 
     [[nodiscard]] std::uint64_t bankBytes() const; // of all banks
     [[nodiscard]] std::uint64_t codebooksBytes() const;
@@ -40,8 +41,10 @@ struct ConversionPlan {
 };
 
 // Refuses a checkpoint of which a tensor is missing, has another shape than the configuration asks for, or
-// belongs to nothing. `files` outlives the plan. Errors: Corrupt, Unsupported, Io; they name the tensor.
-Result<ConversionPlan> planConversion(const CheckpointFiles& files, const ConvertOptions& options);
+// belongs to nothing. `files` outlives the plan. `source` tells the weights from others where that is known already;
+// else it is computed from them. Errors: Corrupt, Unsupported, Io; they name the tensor.
+Result<ConversionPlan> planConversion(
+    const CheckpointFiles& files, const ConvertOptions& options, const std::string& source = {});
 
 ExpertQuant expertQuantOf(ExpertFormat format);
 

@@ -1,9 +1,12 @@
 #include "waste/converter.h"
 
 #include "checkpoint/checkpoint_files.h"
+#include "container/container_files.h"
 #include "convert/conversion.h"
 #include "convert/publication.h"
+#include "convert/reclaimer.h"
 #include "convert/source_reader.h"
+#include "convert/source_shards.h"
 #include "platform/file_error.h"
 #include "platform/path_text.h"
 
@@ -52,6 +55,7 @@ Status checkPlaces(const ConvertOptions& options)
 Status makeContainer(Conversion& conversion)
 {
     WASTE_TRY_STATUS(conversion.findFinishedWork());
+    WASTE_TRY_STATUS(conversion.checkSource());
     WASTE_TRY_STATUS(conversion.checkSpace());
     WASTE_TRY_STATUS(conversion.convertWeights());
     WASTE_TRY_STATUS(conversion.writeCodebooks());
@@ -59,13 +63,47 @@ Status makeContainer(Conversion& conversion)
     return conversion.publish();
 }
 
+// Tells the weights from others: by the download's checksums, by what an earlier run found, or (empty) by values that
+// the plan reads. Shards that were deleted cannot be read for it any more.
+Result<std::string> sourceIdentity(const ConvertOptions& options, SourceShards& shards, const CheckpointFiles& files)
+{
+    if (!shards.download().identity().empty())
+        return shards.download().identity();
+    for (std::uint32_t shard = 0; shard < files.shardNames().size(); ++shard) {
+        if (!files.isShardOpen(shard))
+            return begunSource(options.target);
+    }
+    return std::string();
+}
+
+// A container whose source was deleted shard by shard: there is nothing to do, and nothing to do it with.
+Result<ConvertReport> finishedContainer(const ConvertOptions& options, const ConversionProgress& progress, Error gone)
+{
+    const auto container = ContainerFiles::open(options.target);
+    if (!container || options.force)
+        return gone;
+    WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target, progress));
+    WASTE_TRY_STATUS(WorkFolder::remove(std::move(folder)));
+    ConvertReport report;
+    report.containerBytes = container->totalBytes;
+    report.layersKept = static_cast<std::uint32_t>(container->manifest.banks.size());
+    progress.report(report);
+    return report;
+}
+
 Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink, const CancelFlag* cancel)
 {
     const Clock::time_point start = Clock::now();
-    WASTE_TRY(const std::unique_ptr<const CheckpointFiles> files, CheckpointFiles::open(options.source));
-    WASTE_TRY_STATUS(checkPlaces(options));
     ConversionProgress progress(sink, cancel);
-    WASTE_TRY(const ConversionPlan plan, planConversion(*files, options));
+    WASTE_TRY(SourceShards shards, SourceShards::open(options, progress));
+    auto opened = shards.openCheckpoint(progress);
+    if (!opened && opened.error().reason == "reclaimed")
+        return finishedContainer(options, progress, opened.error());
+    WASTE_TRY(const std::unique_ptr<CheckpointFiles> files, std::move(opened));
+    WASTE_TRY_STATUS(checkPlaces(options));
+    WASTE_TRY_STATUS(Reclaimer::checkPlaces(options, shards));
+    WASTE_TRY(const std::string source, sourceIdentity(options, shards, *files));
+    WASTE_TRY(const ConversionPlan plan, planConversion(*files, options, source));
     std::vector<std::string> warnings(files->warnings().begin(), files->warnings().end());
     WASTE_TRY(const std::vector<SideFile> sideFiles,
         composeSideFiles(*files,
@@ -76,13 +114,18 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
     WASTE_TRY_STATUS(checkSmallTensors(*files, plan, progress));
     WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target, progress));
     WASTE_TRY_STATUS(recoverCommit(folder));
+    if (options.force && !shards.download().reclaimed().empty())
+        return Error{ErrorCode::InvalidArgument, "",
+            textFromPath(options.target)
+                + " cannot be replaced: shards of its source were deleted after they had been "
+                  "converted. Download them again into an empty folder and convert that"};
     auto target = prepareTarget(folder, plan, options);
     if (!target) {
         (void)WorkFolder::removeUnused(std::move(folder)); // the refusal is what matters
         return withRemedy(std::move(target.error()));
     }
 
-    Conversion conversion(options, *files, plan, sideFiles, folder, *target, progress);
+    Conversion conversion(options, *files, shards, plan, sideFiles, folder, *target, progress);
     for (const std::string& warning : warnings)
         conversion.warn(warning);
     if (Status made = makeContainer(conversion); !made)

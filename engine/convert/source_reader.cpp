@@ -33,7 +33,7 @@ Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& pla
     std::vector<float> values;
     for (const TrunkItem& item : plan.trunk) {
         WASTE_TRY_STATUS(progress.checkCancelled());
-        if (item.source->elements() > kSmallElementsMax)
+        if (item.source->elements() > kSmallElementsMax || !files.canRead(*item.source))
             continue;
         values.resize(item.source->elements());
         WASTE_TRY_STATUS(readFinite(files, *item.source, 0, values));

@@ -16,7 +16,8 @@ Status readFinite(
     const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target);
 
 // readFinite() of every dense tensor that is small: norms, biases, decays, routers, and of a small model all of
-// them. They are read last, after days on a large model; a damaged one is to be heard of at once.
+// them. They are read last, after days on a large model; a damaged one is to be heard of at once. Shards
+// that are not there are passed over.
 Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& plan, const ConversionProgress& progress);
 
 // The error for a tensor whose scales overflow half precision.

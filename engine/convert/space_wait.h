@@ -3,6 +3,7 @@
 #include "convert/conversion_progress.h"
 #include "waste/result.h"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -21,5 +22,8 @@ Status waitForRoom(const std::filesystem::path& target, std::uint64_t bytes, con
 // those of `write` but NoSpace, Cancelled, Io.
 Status writePatiently(const std::filesystem::path& target, std::uint64_t bytes, const ConversionProgress& progress,
     const std::function<Status()>& write);
+
+// Sleeps for `time`, and returns early with Cancelled.
+Status pause(std::chrono::milliseconds time, const ConversionProgress& progress);
 
 } // namespace waste

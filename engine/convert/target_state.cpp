@@ -3,13 +3,12 @@
 #include "checkpoint/json_file.h"
 #include "container/format.h"
 #include "container/integrity.h"
+#include "convert/current_time.h"
 #include "convert/side_files.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@ constexpr std::uint64_t kPlanBytesMax = 64U << 10;
 struct StoredPlan {
     std::string recipe;
     std::string created;
+    std::string source;
 };
 
 std::string textMember(const nlohmann::json& object, const char* key)
@@ -31,20 +31,21 @@ std::string textMember(const nlohmann::json& object, const char* key)
 }
 
 // Empty if there is none, or none that can be read: then the folder is worth nothing.
-Result<std::optional<StoredPlan>> readPlan(const WorkFolder& folder)
+Result<std::optional<StoredPlan>> readPlan(const std::filesystem::path& target)
 {
-    const auto text = readSmallFile(folder.path(kPlanFile), kPlanBytesMax);
+    const auto text = readSmallFile(target / WorkFolder::kName / kPlanFile, kPlanBytesMax);
     if (!text && text.error().code == ErrorCode::Io)
         return text.error();
     const auto root = text ? parseJsonObject(*text, kPlanFile) : Result<nlohmann::json>(text.error());
     if (!root)
         return std::optional<StoredPlan>();
-    return std::optional(StoredPlan{textMember(*root, "recipe"), textMember(*root, "created")});
+    return std::optional(
+        StoredPlan{textMember(*root, "recipe"), textMember(*root, "created"), textMember(*root, "source")});
 }
 
 Status writePlan(const WorkFolder& folder, const StoredPlan& plan)
 {
-    const nlohmann::json root = {{"recipe", plan.recipe}, {"created", plan.created}};
+    const nlohmann::json root = {{"recipe", plan.recipe}, {"created", plan.created}, {"source", plan.source}};
     return folder.write(kPlanFile, root.dump(2) + "\n");
 }
 
@@ -97,27 +98,12 @@ Status discard(const WorkFolder& folder)
     return {};
 }
 
-// 2026-01-31T23:59:59Z
-std::string currentTime()
-{
-    using namespace std::chrono;
-    const auto now = floor<seconds>(system_clock::now());
-    const auto day = floor<days>(now);
-    const year_month_day date(day);
-    const hh_mm_ss time(now - day);
-    char text[32];
-    std::snprintf(text, sizeof(text), "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-        static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
-    return text;
-}
-
 } // namespace
 
 Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan& plan, const ConvertOptions& options)
 {
     TargetState state;
-    WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(folder));
+    WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(folder.target()));
     WASTE_TRY(const std::string occupant, findOccupant(folder, plan.recipe, begun, state));
     if (!occupant.empty() && !options.force)
         return Error{ErrorCode::InvalidArgument, "target_occupied",
@@ -135,8 +121,14 @@ Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan
         state.created = state.published->desktop.created;
     else
         state.created = options.created.empty() ? currentTime() : options.created;
-    WASTE_TRY_STATUS(writePlan(folder, {plan.recipe, state.created}));
+    WASTE_TRY_STATUS(writePlan(folder, {plan.recipe, state.created, plan.source}));
     return state;
+}
+
+Result<std::string> begunSource(const std::filesystem::path& target)
+{
+    WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(target));
+    return begun ? begun->source : std::string();
 }
 
 } // namespace waste

@@ -6,6 +6,7 @@
 #include "waste/converter.h"
 #include "waste/result.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -21,5 +22,8 @@ struct TargetState {
 // or `options.force` gives it up, which deletes what another recipe left. Afterwards the work folder has
 // a plan.json that names the recipe. Errors: InvalidArgument (the target holds something else), Io.
 Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan& plan, const ConvertOptions& options);
+
+// ConversionPlan::source of what was begun in a target; empty: nothing was.
+Result<std::string> begunSource(const std::filesystem::path& target);
 
 } // namespace waste

@@ -15,12 +15,21 @@ namespace waste {
 // How routed experts are stored: 3 bits a weight as 3 x 256 or packed 4 x 64 codebook entries, or 2 bits.
 enum class ExpertFormat : std::uint8_t { Vq3r, Vq4p, Vq2r };
 
+// What happens to source shards that are fully converted.
+enum class Reclaim : std::uint8_t { Off, Dry, On }; // kept; kept, but reported; deleted for good
+
 struct ConvertOptions {
     std::filesystem::path source; // a published checkpoint
     std::filesystem::path target; // the .waste directory; made if it does not exist
     std::uint32_t threadCount = 0; // 0: one per core. The bytes written do not depend on it
     ExpertFormat expertFormat = ExpertFormat::Vq3r;
     std::uint32_t trunkBits = 4; // 3, 4 or 8
+    // The source is still being downloaded by us: take verified shards as they come, wait for the others.
+    bool follow = false;
+    // A deleted shard cannot be had back: repairs and other settings then need another download. Only shards of a
+    // download of ours are deleted, unless `canDownloadAgain` says that the source may be lost.
+    Reclaim reclaim = Reclaim::Off;
+    bool canDownloadAgain = false;
     // Replaces what the target holds, even if it came from other weights or other settings.
     bool force = false;
     std::string sourceRepository; // recorded as provenance; may be empty
@@ -47,8 +56,10 @@ struct ConvertPlan {
 struct ConvertLayerStart {
     std::uint32_t layer = 0;
 };
-// The drive is full. The conversion goes on by itself when there is room, and can be cancelled safely.
+// The drive is full, or the next shard has not come yet. The conversion goes on by itself, and can be cancelled safely.
 struct ConvertWaiting {
+    enum class Cause : std::uint8_t { NoSpace, Download };
+    Cause cause = Cause::NoSpace;
     std::uint64_t bytesNeeded = 0; // by the file in work
     std::uint64_t bytesFree = 0;
 };
@@ -57,6 +68,13 @@ struct ConvertLayerDone {
     std::uint64_t bytes = 0; // of its bank
     ExpertErrors errors;
     double seconds = 0;
+};
+// A source shard that nothing is needed of any more.
+struct ConvertReclaimed {
+    std::string shard;
+    std::uint64_t bytes = 0;
+    std::uint64_t freedBytes = 0; // with all before
+    bool isDeleted = false; // with Reclaim::On
 };
 struct ConvertReport {
     std::uint64_t containerBytes = 0;
@@ -69,8 +87,8 @@ struct ConvertReport {
 };
 // Progress counts bytes of the container; its stages are "checking" (what an earlier run has left, before the
 // plan), "trunk" and "experts".
-using ConvertEvent =
-    std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertWaiting, ConvertLayerDone, ConvertReport>;
+using ConvertEvent = std::variant<ConvertPlan, ConvertLayerStart, Progress, ConvertWaiting, ConvertLayerDone,
+    ConvertReclaimed, ConvertReport>;
 using ConvertSink = std::function<void(const ConvertEvent&)>;
 
 // Converts a published checkpoint into a container. Blocks; `sink` is called on the calling thread.
@@ -80,7 +98,8 @@ using ConvertSink = std::function<void(const ConvertEvent&)>;
 // of a target at a time; a second one gets Busy.
 //
 // Errors: NotFound (no checkpoint), Io, NoSpace (from the start; message has the bytes needed), Corrupt, Unsupported,
-// InvalidArgument (target holds something else, target inside source), Busy, Cancelled.
+// InvalidArgument (target holds something else, target inside source, shards that must not be deleted), Busy,
+// Cancelled.
 Result<ConvertReport> convert(
     const ConvertOptions& options, const ConvertSink& sink = {}, const CancelFlag* cancel = nullptr);
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace waste {
+
+// 2026-01-31T23:59:59Z
+std::string currentTime();
+
+} // namespace waste
