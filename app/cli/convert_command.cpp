@@ -180,7 +180,7 @@ public:
             .value("--reclaim", "MODE",
                 choiceInto<Reclaim, Reclaim>(
                     m_options.reclaim, {{"off", Reclaim::Off}, {"dry", Reclaim::Dry}, {"on", Reclaim::On}}),
-                "on deletes shards that are fully converted (not to be undone); dry only says which")
+                "on deletes shards that are used up, for good; dry says which")
             .byDefault("off");
         arguments.flag("--i-can-download-again", m_options.canDownloadAgain,
             "delete shards also where they were not downloaded by waste");

@@ -1,10 +1,10 @@
 #include "convert/conversion.h"
 
 #include "base/crc32.h"
-#include "checkpoint/tensor_names.h"
 #include "convert/bank_check.h"
 #include "convert/bank_writer.h"
 #include "convert/publication.h"
+#include "convert/source_reader.h"
 #include "convert/space_wait.h"
 #include "platform/file_facts.h"
 #include "platform/output_file.h"
@@ -140,7 +140,7 @@ Status Conversion::checkSource() const
     for (const BankEntry& bank : m_plan.banks) {
         if (m_layers.contains(bank.layer))
             continue;
-        for (const CheckpointTensor* tensor : tensorsOf(bank))
+        for (const CheckpointTensor* tensor : expertTensors(m_files, m_plan, bank))
             WASTE_TRY_STATUS(checkNotReclaimed(*tensor));
     }
     return {};
@@ -159,18 +159,6 @@ Status Conversion::checkNotReclaimed(const CheckpointTensor& tensor) const
                       "convert that"};
     }
     return {};
-}
-
-std::vector<const CheckpointTensor*> Conversion::tensorsOf(const BankEntry& bank) const
-{
-    std::vector<const CheckpointTensor*> tensors;
-    for (std::uint32_t expert = 0; expert < bank.expertCount; ++expert) {
-        for (const ExpertMatrix matrix : kExpertMatrices) {
-            tensors.push_back(m_files.find(expertTensorName(m_plan.config.tensorPrefix, {bank.layer, expert, matrix})));
-            assert(tensors.back() != nullptr); // the plan has seen it
-        }
-    }
-    return tensors;
 }
 
 Status Conversion::checkSpace() const
@@ -239,15 +227,10 @@ std::vector<std::size_t> Conversion::nextTensors() const
 
 const BankEntry* Conversion::nextBank() const
 {
-    const auto bank = std::ranges::find_if(
-        m_plan.banks, [this](const BankEntry& entry) { return !m_layers.contains(entry.layer) && canRead(entry); });
+    const auto bank = std::ranges::find_if(m_plan.banks, [this](const BankEntry& entry) {
+        return !m_layers.contains(entry.layer) && canReadExperts(m_files, m_plan, entry);
+    });
     return bank != m_plan.banks.end() ? &*bank : nullptr;
-}
-
-bool Conversion::canRead(const BankEntry& bank) const
-{
-    return std::ranges::all_of(
-        tensorsOf(bank), [this](const CheckpointTensor* tensor) { return m_files.canRead(*tensor); });
 }
 
 Status Conversion::convertLayer(const BankEntry& bank)

@@ -55,9 +55,7 @@ private:
     Status convertTensors(const std::vector<std::size_t>& tensors);
     [[nodiscard]] std::vector<std::size_t> nextTensors() const;
     [[nodiscard]] const BankEntry* nextBank() const;
-    [[nodiscard]] bool canRead(const BankEntry& bank) const;
     [[nodiscard]] Status checkNotReclaimed(const CheckpointTensor& tensor) const;
-    [[nodiscard]] std::vector<const CheckpointTensor*> tensorsOf(const BankEntry& bank) const;
     Status convertLayer(const BankEntry& bank);
     Status makeBank(const BankEntry& bank, FinishedLayer& layer);
     Status writeIntegrity();

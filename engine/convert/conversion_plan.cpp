@@ -20,6 +20,7 @@ using kernels::WeightFormat;
 
 // Changes whenever the same weights and options would give other bytes than before.
 constexpr std::string_view kRecipeVersion = "1";
+constexpr std::string_view kRecipeSource = ", source ";
 constexpr std::uint64_t kSeed = 1234;
 constexpr std::size_t kTrunkDimensionsMax = 4;
 constexpr std::uint64_t kTrunkDimensionMax = std::uint64_t{1} << 26;
@@ -252,9 +253,21 @@ Result<ConversionPlan> planConversion(
     if (source.empty()) {
         WASTE_TRY(plan.source, fingerprint(files));
     }
-    plan.recipe = std::string(plan.quant.name()) + " greedy, trunk " + std::to_string(options.trunkBits)
-        + " bits, version " + std::string(kRecipeVersion) + ", source " + plan.source;
+    plan.recipe = recipeText(options, plan.source);
     return plan;
+}
+
+std::string recipeText(const ConvertOptions& options, std::string_view source)
+{
+    return std::string(expertQuantOf(options.expertFormat).name()) + " greedy, trunk "
+        + std::to_string(options.trunkBits) + " bits, version " + std::string(kRecipeVersion)
+        + std::string(kRecipeSource) + std::string(source);
+}
+
+std::string sourceOfRecipe(std::string_view recipe)
+{
+    const std::size_t mark = recipe.rfind(kRecipeSource);
+    return mark != std::string_view::npos ? std::string(recipe.substr(mark + kRecipeSource.size())) : std::string();
 }
 
 } // namespace waste

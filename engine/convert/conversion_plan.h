@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace waste {
@@ -45,6 +46,10 @@ struct ConversionPlan {
 // else it is computed from them. Errors: Corrupt, Unsupported, Io; they name the tensor.
 Result<ConversionPlan> planConversion(
     const CheckpointFiles& files, const ConvertOptions& options, const std::string& source = {});
+
+// ConversionPlan::recipe, and the source that such a text names (empty: none).
+std::string recipeText(const ConvertOptions& options, std::string_view source);
+std::string sourceOfRecipe(std::string_view recipe);
 
 ExpertQuant expertQuantOf(ExpertFormat format);
 

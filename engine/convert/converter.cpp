@@ -82,6 +82,9 @@ Result<ConvertReport> finishedContainer(const ConvertOptions& options, const Con
     const auto container = ContainerFiles::open(options.target);
     if (!container || options.force)
         return gone;
+    const std::string& recipe = container->manifest.desktop.recipe;
+    if (recipe != recipeText(options, sourceOfRecipe(recipe)))
+        return gone;
     WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target, progress));
     WASTE_TRY_STATUS(WorkFolder::remove(std::move(folder)));
     ConvertReport report;

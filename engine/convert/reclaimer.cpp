@@ -2,6 +2,7 @@
 
 #include "checkpoint/tensor_names.h"
 #include "convert/probe.h"
+#include "convert/source_reader.h"
 #include "platform/file_error.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
@@ -129,10 +130,13 @@ Status Reclaimer::release(const FinishedLayers& layers, const TrunkStore& trunk)
             m_facts.emplace(shard, facts);
         }
     }
-    WASTE_TRY(const bool proven, isProven(layers));
-    for (std::uint32_t shard = 0; proven && shard < m_names.size(); ++shard) {
-        if (m_files.isShardOpen(shard) && !m_done.contains(shard) && isFree(shard, layers, trunk))
-            WASTE_TRY_STATUS(reclaim(shard));
+    for (std::uint32_t shard = 0; shard < m_names.size(); ++shard) {
+        if (!m_files.isShardOpen(shard) || m_done.contains(shard) || !isFree(shard, layers, trunk))
+            continue;
+        WASTE_TRY(const bool proven, isProven(layers));
+        if (!proven)
+            return {};
+        WASTE_TRY_STATUS(reclaim(shard));
     }
     return {};
 }
@@ -156,6 +160,13 @@ Result<bool> Reclaimer::isProven(const FinishedLayers& layers)
     WASTE_TRY(const bool hasProof, isThere(m_folder.path(kProofFile)));
     if (hasProof) // the work folder belongs to one recipe
         return true;
+    if (!canReadExperts(m_files, m_plan, bank)) { // the proof went with the work folder when the container was complete
+        if (!std::exchange(m_toldOfNoProof, true))
+            m_warn("no more shards are deleted: layer " + std::to_string(bank.layer)
+                + " cannot be compared with its source again, which is gone. What is left of the source can be "
+                  "deleted by hand once `waste verify` finds no damage");
+        return false;
+    }
     WASTE_TRY(const double error,
         probeBank(m_files, m_plan, bank, layer->second, m_folder.target() / pathFromText(bank.file)));
     const double errorMax = m_plan.quant.bitsPerWeight() >= 3 ? kErrorMax : kTwoBitErrorMax;

@@ -74,6 +74,7 @@ private:
     std::set<std::uint32_t> m_done; // deleted, or told, or kept for good
     std::optional<FileLock> m_lock;
     std::uint64_t m_freedBytes = 0;
+    bool m_toldOfNoProof = false;
 };
 
 } // namespace waste

@@ -1,10 +1,12 @@
 #include "convert/source_reader.h"
 
+#include "checkpoint/tensor_names.h"
 #include "platform/path_text.h"
 
+#include <algorithm>
 #include <bit>
+#include <cassert>
 #include <string>
-#include <vector>
 
 namespace waste {
 namespace {
@@ -39,6 +41,25 @@ Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& pla
         WASTE_TRY_STATUS(readFinite(files, *item.source, 0, values));
     }
     return {};
+}
+
+std::vector<const CheckpointTensor*> expertTensors(
+    const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& bank)
+{
+    std::vector<const CheckpointTensor*> tensors;
+    for (std::uint32_t expert = 0; expert < bank.expertCount; ++expert) {
+        for (const ExpertMatrix matrix : kExpertMatrices) {
+            tensors.push_back(files.find(expertTensorName(plan.config.tensorPrefix, {bank.layer, expert, matrix})));
+            assert(tensors.back() != nullptr); // the plan has seen it
+        }
+    }
+    return tensors;
+}
+
+bool canReadExperts(const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& bank)
+{
+    return std::ranges::all_of(
+        expertTensors(files, plan, bank), [&files](const CheckpointTensor* tensor) { return files.canRead(*tensor); });
 }
 
 Error scaleOverflow(const CheckpointTensor& tensor)

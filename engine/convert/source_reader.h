@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace waste {
 
@@ -19,6 +20,12 @@ Status readFinite(
 // them. They are read last, after days on a large model; a damaged one is to be heard of at once. Shards
 // that are not there are passed over.
 Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& plan, const ConversionProgress& progress);
+
+// The matrices of all experts of a layer that belongs to the plan.
+std::vector<const CheckpointTensor*> expertTensors(
+    const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& bank);
+// Whether the shards of all of them are open.
+bool canReadExperts(const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& bank);
 
 // The error for a tensor whose scales overflow half precision.
 Error scaleOverflow(const CheckpointTensor& tensor);

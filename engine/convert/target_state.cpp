@@ -128,7 +128,11 @@ Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan
 Result<std::string> begunSource(const std::filesystem::path& target)
 {
     WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(target));
-    return begun ? begun->source : std::string();
+    if (begun)
+        return begun->source;
+    const auto text = readSmallFile(target / kManifestFile, Manifest::kBytesMax);
+    const auto manifest = text ? Manifest::parse(*text) : Result<Manifest>(text.error());
+    return manifest ? sourceOfRecipe(manifest->desktop.recipe) : std::string();
 }
 
 } // namespace waste

@@ -23,7 +23,7 @@ struct TargetState {
 // a plan.json that names the recipe. Errors: InvalidArgument (the target holds something else), Io.
 Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan& plan, const ConvertOptions& options);
 
-// ConversionPlan::source of what was begun in a target; empty: nothing was.
+// ConversionPlan::source of what was begun or finished in a target; empty: nothing was.
 Result<std::string> begunSource(const std::filesystem::path& target);
 
 } // namespace waste

@@ -133,6 +133,46 @@ private Q_SLOTS:
         QCOMPARE(outcome.errors.count("lose a third of every weight"), 1); // each warning once
     }
 
+    void shardsAreDeletedOnlyWhereThatIsWished()
+    {
+        const QString source = m_folder->filePath("source");
+        std::filesystem::copy(kSource.toStdString(), source.toStdString());
+        const auto shards = [&source] { return QDir(source).entryList({"*.safetensors"}); };
+        const QStringList all = shards();
+        QVERIFY(!all.isEmpty());
+
+        const auto refused = runWaste({"convert", "--src", source, "--out", target(), "--reclaim", "on"});
+        COMPARE_EXIT(refused, 2);
+        QVERIFY2(refused.errors.contains("--i-can-download-again"), refused.errors.constData());
+        const auto dry = runWaste({"convert", "--src", source, "--out", target(), "--reclaim", "dry"});
+        COMPARE_EXIT(dry, 0);
+        QVERIFY2(dry.errors.contains("is not needed any more"), dry.errors.constData());
+        QCOMPARE(shards(), all);
+
+        const QString other = m_folder->filePath("other.waste");
+        const auto deleted = runWaste(
+            {"convert", "--src", source, "--out", other, "--reclaim", "on", "--i-can-download-again", "--json"});
+        COMPARE_EXIT(deleted, 0);
+        QStringList names;
+        for (const QJsonObject& event : deleted.jsonLines()) {
+            if (event["event"_L1] != "reclaimed"_L1)
+                continue;
+            names << event["name"_L1].toString();
+            QVERIFY(event["deleted"_L1].toBool() && event["bytes"_L1].toInt() > 0);
+        }
+        names.sort();
+        QCOMPARE(names, all);
+        QVERIFY(shards().isEmpty());
+        QVERIFY(contentOf(other) == contentOf(target()));
+    }
+
+    void onlyADownloadOfOursCanBeFollowed()
+    {
+        const auto refused = runWaste({"convert", "--src", kSource, "--out", target(), "--follow"});
+        COMPARE_EXIT(refused, 2);
+        QVERIFY2(refused.errors.contains("without --follow"), refused.errors.constData());
+    }
+
 private:
     QString target() const { return m_folder->filePath("model.waste"); }
 
