@@ -1,155 +1,11 @@
 #include "cli/command.h"
-#include "host/size_text.h"
+#include "cli/conversion_reporter.h"
 
 #include "waste/converter.h"
-#include "waste/files.h"
-
-#include <nlohmann/json.hpp>
-
-#include <array>
-#include <chrono>
-#include <cstdio>
-#include <type_traits>
 
 namespace waste::cli {
 
 namespace {
-
-using nlohmann::ordered_json;
-
-ordered_json errorsJson(const ExpertErrors& errors)
-{
-    return {{"gate", errors.gate}, {"up", errors.up}, {"down", errors.down}};
-}
-
-double meanError(const ExpertErrors& errors)
-{
-    return (errors.gate + errors.up + errors.down) / 3;
-}
-
-std::string print(const char* format, auto... values)
-{
-    std::array<char, 256> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), format, values...);
-    return buffer.data();
-}
-
-// Tells the converter's events: one JSON object a line, or a few lines and a moving one on a terminal.
-class ConversionReporter {
-public:
-    explicit ConversionReporter(Output& output)
-        : m_output(output)
-    {
-    }
-
-    void operator()(const ConvertEvent& event)
-    {
-        std::visit([this](const auto& what) { m_output.isJson() ? json(what) : text(what); }, event);
-    }
-
-private:
-    void json(const ConvertPlan& plan)
-    {
-        m_output.json({{"event", "plan"}, {"container_bytes", plan.containerBytes}, {"layers", plan.layers},
-            {"layers_kept", plan.layersKept}});
-    }
-    void text(const ConvertPlan& plan)
-    {
-        m_output.note("converting " + std::to_string(plan.layers.size()) + " layers with experts, "
-            + std::to_string(plan.layersKept.size()) + " are there already; the model will take "
-            + host::formatSize(plan.containerBytes));
-    }
-
-    void json(const ConvertLayerStart& start) { m_output.json({{"event", "layer_start"}, {"layer", start.layer}}); }
-    void text(const ConvertLayerStart& start) { m_layer = start.layer; }
-
-    // A conversion reports every expert; once a second is enough for people and for pipes.
-    bool progressIsDue(const Progress& progress)
-    {
-        const auto now = std::chrono::steady_clock::now();
-        if (progress.done != progress.total && now - m_lastProgress < std::chrono::seconds(1))
-            return false;
-        m_lastProgress = now;
-        return true;
-    }
-    void json(const Progress& progress)
-    {
-        if (progressIsDue(progress))
-            m_output.json(
-                {{"event", "progress"}, {"stage", progress.stage}, {"done", progress.done}, {"total", progress.total}});
-    }
-    void text(const Progress& progress)
-    {
-        if (progress.total > 0 && progressIsDue(progress))
-            m_output.progress(
-                print("%.1f %%  ", 100 * static_cast<double>(progress.done) / static_cast<double>(progress.total))
-                + describe(progress.stage));
-    }
-    [[nodiscard]] std::string describe(std::string_view stage) const
-    {
-        if (stage == "experts")
-            return "layer " + std::to_string(m_layer);
-        return stage == "checking" ? "checking what is there" : std::string(stage);
-    }
-
-    void json(const ConvertWaiting& waiting)
-    {
-        if (waiting.cause == ConvertWaiting::Cause::Download)
-            m_output.json({{"event", "waiting"}, {"cause", "download"}});
-        else
-            m_output.json({{"event", "waiting"}, {"cause", "no_space"}, {"bytes_needed", waiting.bytesNeeded},
-                {"bytes_free", waiting.bytesFree}});
-    }
-    void text(const ConvertWaiting& waiting)
-    {
-        if (waiting.cause == ConvertWaiting::Cause::Download) {
-            m_output.progress("waiting for the download");
-            return;
-        }
-        m_output.note("the drive is full: waiting for " + host::formatSize(waiting.bytesNeeded) + " ("
-            + host::formatSize(waiting.bytesFree) + " are free); Ctrl-C stops safely");
-    }
-
-    void json(const ConvertReclaimed& reclaimed)
-    {
-        m_output.json({{"event", "reclaimed"}, {"name", reclaimed.shard}, {"bytes", reclaimed.bytes},
-            {"freed_total", reclaimed.freedBytes}, {"deleted", reclaimed.isDeleted}});
-    }
-    void text(const ConvertReclaimed& reclaimed)
-    {
-        m_output.note(reclaimed.shard + (reclaimed.isDeleted ? " deleted, " : " is not needed any more, ")
-            + host::formatSize(reclaimed.freedBytes)
-            + (reclaimed.isDeleted ? " freed so far" : " could be freed so far"));
-    }
-
-    void json(const ConvertLayerDone& done)
-    {
-        m_output.json({{"event", "layer_done"}, {"layer", done.layer}, {"bytes", done.bytes},
-            {"errors", errorsJson(done.errors)}, {"seconds", done.seconds}});
-    }
-    void text(const ConvertLayerDone& done)
-    {
-        m_output.note(print("layer %u: %s, error %.1f %%, %.1f s", done.layer,
-            host::formatAmount(static_cast<double>(done.bytes)).c_str(), 100 * meanError(done.errors), done.seconds));
-    }
-
-    void json(const ConvertReport& report)
-    {
-        m_output.json({{"event", "done"}, {"container_bytes", report.containerBytes},
-            {"layers_converted", report.layersConverted}, {"layers_kept", report.layersKept},
-            {"expert_error", meanError(report.errors)}, {"trunk_error", report.trunkError},
-            {"warnings", report.warnings}, {"seconds", report.seconds}});
-    }
-    void text(const ConvertReport& report) // its warnings have been told when they came up
-    {
-        m_output.note(print("done in %.1f s: %s; errors: experts %.1f %%, trunk %.1f %%", report.seconds,
-            host::formatSize(report.containerBytes).c_str(), 100 * meanError(report.errors), 100 * report.trunkError));
-    }
-
-    Output& m_output;
-    std::uint32_t m_layer = 0;
-    std::chrono::steady_clock::time_point m_lastProgress;
-};
 
 class ConvertCommand final : public Command {
 public:
@@ -203,9 +59,11 @@ public:
         ConversionReporter report(context.output);
         auto converted = convert(
             m_options, [&](const ConvertEvent& event) { report(event); }, &context.cancel);
-        if (!converted)
-            return converted.error();
-        return 0;
+        if (converted)
+            return 0;
+        if (converted.error().code == ErrorCode::Cancelled)
+            converted.error().message = "stopped; what is finished is kept, and the same command goes on from there";
+        return converted.error();
     }
 
 private:

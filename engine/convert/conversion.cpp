@@ -125,6 +125,8 @@ void Conversion::announce()
     announced.containerBytes = m_plan.containerBytes();
     announced.trunkBytes = m_plan.trunkBytes();
     announced.trunkBytesKept = m_trunk.finishedBytes();
+    announced.expertBytes = m_plan.bankBytes();
+    announced.expertCount = std::uint64_t{m_plan.config.expertCount} * m_plan.banks.size();
     for (const BankEntry& bank : m_plan.banks)
         (m_layers.contains(bank.layer) ? announced.layersKept : announced.layers).push_back(bank.layer);
     m_report.layersKept = static_cast<std::uint32_t>(announced.layersKept.size());
@@ -181,11 +183,11 @@ Status Conversion::checkSpace() const
 Status Conversion::convertWeights()
 {
     WASTE_TRY_STATUS(m_reclaimer.begin());
-    m_progress.begin("trunk", m_plan.trunkBytes());
-    m_progress.advance(m_trunk.finishedBytes());
-    m_progress.begin("experts", m_plan.bankBytes());
+    std::uint64_t keptBytes = 0;
     for (const BankEntry& bank : m_plan.banks)
-        m_progress.advance(m_layers.contains(bank.layer) ? bank.bytes : 0);
+        keptBytes += m_layers.contains(bank.layer) ? bank.bytes : 0;
+    m_progress.begin("trunk", m_plan.trunkBytes(), m_trunk.finishedBytes());
+    m_progress.begin("experts", m_plan.bankBytes(), keptBytes);
     for (;;) {
         WASTE_TRY_STATUS(m_reclaimer.release(m_layers, m_trunk));
         if (const std::vector<std::size_t> tensors = nextTensors(); !tensors.empty())

@@ -23,10 +23,10 @@ public:
             m_sink(event);
     }
 
-    // Stages may take turns: one that was begun before goes on where it was.
-    void begin(std::string_view stage, std::uint64_t totalBytes)
+    // Stages may take turns: one that was begun before goes on where it was. `doneBytes` were there before this run.
+    void begin(std::string_view stage, std::uint64_t totalBytes, std::uint64_t doneBytes = 0)
     {
-        m_stage = &m_stages.try_emplace(stage, Progress{stage, 0, totalBytes}).first->second;
+        m_stage = &m_stages.try_emplace(stage, Progress{stage, doneBytes, totalBytes}).first->second;
         report(*m_stage);
     }
 

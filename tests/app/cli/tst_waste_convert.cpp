@@ -68,7 +68,14 @@ private Q_SLOTS:
         QVERIFY(events.first()["container_bytes"_L1].toInt() > 0);
         QCOMPARE(kinds.count("layer_start"), 6);
         QCOMPARE(kinds.count("layer_done"), 6);
-        QVERIFY(kinds.contains("progress"));
+        const auto last = std::find_if(events.rbegin(), events.rend(),
+            [](const QJsonObject& event) { return event["event"_L1] == "progress"_L1; });
+        QVERIFY(last != events.rend());
+        QCOMPARE((*last)["stage"_L1].toString(), QString("experts"));
+        QCOMPARE((*last)["done"_L1].toInteger(), (*last)["total"_L1].toInteger());
+        QCOMPARE((*last)["total"_L1].toInteger(), events.first()["expert_bytes"_L1].toInteger());
+        QCOMPARE((*last)["experts_done"_L1].toInt(), 6 * 16);
+        QCOMPARE((*last)["experts"_L1].toInt(), 6 * 16);
         const QJsonObject done = events.last();
         QCOMPARE(done["event"_L1].toString(), QString("done"));
         QCOMPARE(done["layers_converted"_L1].toInt(), 6);
@@ -93,6 +100,7 @@ private Q_SLOTS:
         const auto interrupted = program.wait(process);
         COMPARE_EXIT(interrupted, 130);
         QCOMPARE(interrupted.json()["code"_L1].toString(), QString("cancelled"));
+        QVERIFY2(interrupted.errors.contains("the same command goes on"), interrupted.errors.constData());
         COMPARE_EXIT(runWaste({"info", target()}), 6); // it is no model yet
 
         const auto continued = runWaste({"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", target(), "--json"});
@@ -104,6 +112,15 @@ private Q_SLOTS:
         QVERIFY(plan != events.end());
         QVERIFY(!(*plan)["layers_kept"_L1].toArray().isEmpty());
         QVERIFY(contentOf(target()) == contentOf(whole));
+    }
+
+    void aSecondRunSaysWhatItFound()
+    {
+        COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", target(), "-q"}), 0);
+        const auto again = runWaste({"convert", "--src", kSource, "--out", target()});
+        COMPARE_EXIT(again, 0);
+        QVERIFY2(again.errors.contains("an earlier run has finished 6 of 6 layers with experts and 100 % of the trunk"),
+            again.errors.constData());
     }
 
     void refusalsHaveTheirExitCodes()
