@@ -1,8 +1,8 @@
 # Files of one instruction set get its flags, and they alone. -O3 whatever the build type: below it the
 # compiler leaves short loops over arrays of registers as loops over memory, a quarter of the speed.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_planes.cpp kernels/x86_avx2_tables.cpp
-        kernels/x86_avx2_panels.cpp kernels/x86_avx2_weights.cpp
+    set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_codes.cpp kernels/x86_avx2_planes.cpp
+        kernels/x86_avx2_tables.cpp kernels/x86_avx2_panels.cpp kernels/x86_avx2_weights.cpp
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
     set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")

@@ -18,9 +18,8 @@
 namespace waste {
 namespace {
 
-// Codebooks are fitted to at most 300,000 vectors, drawn from at most 12 experts of the layer.
+// Codebooks are fitted to vectors drawn from at most as many experts of the layer.
 constexpr std::uint32_t kSampledExpertsMax = 12;
-constexpr std::size_t kSampledVectorsMax = 300'000;
 
 // Three codebooks of 256 leave 20 % of real weights; a matrix far above that was not understood.
 constexpr double kMatrixErrorMax = 0.30;
@@ -40,7 +39,8 @@ public:
         for (const ExpertMatrix matrix : kExpertMatrices) {
             WASTE_TRY(std::vector<float> sample, drawSample(matrix, progress));
             const Random random = randomFor(matrix, m_entry.expertCount);
-            m_codebooks.push_back(VqCodebooks::fit(std::move(sample), m_plan.quant, random, m_pool));
+            m_codebooks.push_back(
+                VqCodebooks::fit(std::move(sample), m_plan.quant, m_plan.vq, random, *m_plan.kernels, m_pool));
         }
         return {};
     }
@@ -51,8 +51,8 @@ public:
         for (const ExpertMatrix matrix : kExpertMatrices) {
             WASTE_TRY(const CheckpointTensor* tensor, readMatrix(expert, matrix));
             const auto k = static_cast<std::size_t>(matrix);
-            const SquaredError error =
-                encodeVqMatrix(m_values, m_plan.geometry.matrices[k], m_plan.quant, m_codebooks[k], record, m_pool);
+            const SquaredError error = encodeVqMatrix(
+                m_values, m_plan.geometry.matrices[k], m_plan.quant, m_codebooks[k], m_plan.vq.width, record, m_pool);
             if (!error.isFinite())
                 return scaleOverflow(*tensor);
             WASTE_TRY_STATUS(accept(*tensor, error));
@@ -102,7 +102,7 @@ private:
             WASTE_TRY_STATUS(readMatrix(expert, matrix));
             Random random = randomFor(matrix, expert);
             const std::uint32_t columns = m_plan.geometry.matrices[static_cast<std::size_t>(matrix)].columns;
-            sample.add(m_values, columns, kSampledVectorsMax / kSampledExpertsMax, random);
+            sample.add(m_values, columns, m_plan.vq.sampledVectorsMax / kSampledExpertsMax, random);
         }
         return sample.take();
     }

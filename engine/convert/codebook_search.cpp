@@ -1,71 +1,96 @@
 #include "convert/codebook_search.h"
 
-#include <array>
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace waste {
 namespace {
 
-constexpr std::size_t kLanes = 8;
+using kernels::kCodeLanes;
 
-// The number of entries is known to the compiler: only then does it use vector instructions here.
-template<std::size_t kEntries>
-std::uint8_t nearestEntry(const float* x, const float* c, const float* halfNorms)
+float dot(const float* a, const float* b)
 {
-    alignas(64) std::array<float, kEntries> distances;
-    for (std::size_t e = 0; e < kEntries; ++e)
-        distances[e] = halfNorms[e] - x[0] * c[e] - x[1] * c[kEntries + e] - x[2] * c[2 * kEntries + e]
-            - x[3] * c[3 * kEntries + e] - x[4] * c[4 * kEntries + e] - x[5] * c[5 * kEntries + e]
-            - x[6] * c[6 * kEntries + e] - x[7] * c[7 * kEntries + e];
-
-    std::array<float, kLanes> smallest;
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-        smallest[lane] = distances[lane];
-    for (std::size_t e = kLanes; e < kEntries; e += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane)
-            smallest[lane] = distances[e + lane] < smallest[lane] ? distances[e + lane] : smallest[lane];
-    }
-    float best = smallest[0];
-    for (const float distance : smallest)
-        best = distance < best ? distance : best;
-    std::size_t index = 0;
-    while (index + 1 < kEntries && distances[index] != best)
-        ++index;
-    return static_cast<std::uint8_t>(index);
+    float sum = 0;
+    for (std::size_t d = 0; d < kVectorDim; ++d)
+        sum += a[d] * b[d];
+    return sum;
 }
 
-template<std::size_t kEntries>
-void nearestEntries(
-    const float* vectors, std::size_t count, const float* c, const float* halfNorms, std::uint8_t* indices)
+// The largest norm of a codebook's entries.
+float largestNorm(std::span<const float> codebook)
 {
-    for (std::size_t i = 0; i < count; ++i)
-        indices[i] = nearestEntry<kEntries>(vectors + i * kVectorDim, c, halfNorms);
+    float largest = 0;
+    for (std::size_t i = 0; i < codebook.size(); i += kVectorDim)
+        largest = std::max(largest, dot(&codebook[i], &codebook[i]));
+    return std::sqrt(largest);
+}
+
+std::vector<std::int32_t> productsOf(
+    std::span<const float> earlier, std::span<const float> later, float scale, std::size_t shift)
+{
+    std::vector<std::int32_t> products;
+    products.reserve(earlier.size() / kVectorDim * (later.size() / kVectorDim));
+    for (std::size_t i = 0; i < earlier.size(); i += kVectorDim) {
+        for (std::size_t j = 0; j < later.size(); j += kVectorDim) {
+            const auto units = static_cast<std::int32_t>(std::nearbyint(dot(&earlier[i], &later[j]) * scale));
+            products.push_back(units * (std::int32_t{1} << shift));
+        }
+    }
+    return products;
 }
 
 } // namespace
 
-CodebookSearch::CodebookSearch(std::span<const float> codebook)
-    : m_entryCount(codebook.size() / kVectorDim)
-    , m_byDimension(codebook.size())
-    , m_halfNorms(m_entryCount)
+CodebookSearch::CodebookSearch(const kernels::KernelTable& kernels, std::span<const float> codebook)
+    : m_kernels(&kernels)
+    , m_columns(codebook.size())
+    , m_halfNorms(codebook.size() / kVectorDim)
 {
-    assert(m_entryCount == 64 || m_entryCount == 256);
-    static_assert(kVectorDim == 8, "nearestEntry writes the dimensions out");
-    for (std::size_t e = 0; e < m_entryCount; ++e) {
-        for (std::size_t d = 0; d < kVectorDim; ++d) {
-            const float value = codebook[e * kVectorDim + d];
-            m_byDimension[d * m_entryCount + e] = value;
-            m_halfNorms[e] += value * value / 2;
-        }
+    assert(m_halfNorms.size() == 64 || m_halfNorms.size() == 256);
+    for (std::size_t e = 0; e < m_halfNorms.size(); ++e) {
+        const float* const entry = &codebook[e * kVectorDim];
+        for (std::size_t d = 0; d < kVectorDim; ++d)
+            m_columns[(e / kCodeLanes * kVectorDim + d) * kCodeLanes + e % kCodeLanes] = entry[d];
+        m_halfNorms[e] = dot(entry, entry) / 2;
     }
 }
 
-void CodebookSearch::nearest(const float* vectors, std::size_t count, std::uint8_t* indices) const
+CodeSearch::CodeSearch(const kernels::KernelTable& kernels, std::size_t stages, std::span<const float> codebooks)
+    : m_kernels(&kernels)
 {
-    if (m_entryCount == 64)
-        nearestEntries<64>(vectors, count, m_byDimension.data(), m_halfNorms.data(), indices);
-    else
-        nearestEntries<256>(vectors, count, m_byDimension.data(), m_halfNorms.data(), indices);
+    assert(stages >= 2 && stages <= kernels::kCodeStagesMax && codebooks.size() % stages == 0);
+    const std::size_t floats = codebooks.size() / stages;
+    for (std::size_t s = 0; s < stages; ++s) {
+        m_books.emplace_back(kernels, codebooks.subspan(s * floats, floats));
+        m_reach += largestNorm(codebooks.subspan(s * floats, floats));
+    }
+    // No sum of entries y is longer than the reach, and no partial sum ½‖y‖² − x·y is beyond 3/2 of its square if x is
+    // not longer either; a sixteenth more covers what rounding adds. So this many units fit an int32 above the
+    // candidate bits.
+    const std::size_t shift = kernels::candidateBits(floats / kVectorDim);
+    constexpr float kReachMin = 1e-10F; // below it all entries are as good as zero
+    if (m_reach > kReachMin)
+        m_scale = std::ldexp(1.0F, static_cast<int>(31 - shift)) / (1.5625F * m_reach * m_reach);
+    for (std::size_t s = 1; s < stages; ++s) {
+        for (std::size_t t = 0; t < s; ++t)
+            m_products.push_back(productsOf(
+                codebooks.subspan(t * floats, floats), codebooks.subspan(s * floats, floats), m_scale, shift));
+    }
+}
+
+void CodeSearch::search(kernels::BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes) const
+{
+    kernels::CodeBooks books;
+    books.stages = m_books.size();
+    books.scale = m_scale;
+    books.reach = m_reach;
+    for (std::size_t s = 0; s < books.stages; ++s) {
+        books.books[s] = m_books[s].view();
+        for (std::size_t t = 0; t < s; ++t)
+            books.products[t][s] = m_products[s * (s - 1) / 2 + t].data();
+    }
+    m_kernels->searchCodes(books, width, vectors, count, codes);
 }
 
 } // namespace waste

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "kernels/kernel_table.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,25 +11,46 @@ namespace waste {
 
 // Columns per vector of our containers.
 inline constexpr std::uint32_t kVectorDim = 8;
+static_assert(kVectorDim == kernels::kCodeColumns);
 // Vectors that are searched as one piece of work, wherever the order of sums must not depend on threads.
 inline constexpr std::size_t kTileVectors = 4096;
 
-// Finds the nearest codebook entry by squared distance. Equally near: the lowest index.
-//
-// argmin ‖x − c‖² = argmin (½‖c‖² − x·c). Entries are kept by dimension, so that the compiler computes
-// several distances at once; they are never stored beyond one vector.
+// Finds the nearest entry of one codebook by squared distance, argmin (½‖c‖² − x·c). Equally near: the lowest index.
 class CodebookSearch {
 public:
     // [entries][kVectorDim], 64 or 256 entries.
-    explicit CodebookSearch(std::span<const float> codebook);
+    CodebookSearch(const kernels::KernelTable& kernels, std::span<const float> codebook);
 
     // vectors [count][kVectorDim] → indices [count].
-    void nearest(const float* vectors, std::size_t count, std::uint8_t* indices) const;
+    void nearest(const float* vectors, std::size_t count, std::uint8_t* indices) const
+    {
+        m_kernels->nearestEntries(view(), vectors, count, indices);
+    }
+
+    [[nodiscard]] kernels::CodeBook view() const { return {m_halfNorms.size(), m_columns.data(), m_halfNorms.data()}; }
 
 private:
-    std::size_t m_entryCount;
-    std::vector<float> m_byDimension; // [kVectorDim][entries]
-    std::vector<float> m_halfNorms; // [entries]
+    const kernels::KernelTable* m_kernels;
+    std::vector<float> m_columns; // as kernels::CodeBook wants them
+    std::vector<float> m_halfNorms;
+};
+
+// Finds for a vector one entry of every stage, so that their sum is near it, by a beam search
+// (kernels/code_search.h).
+class CodeSearch {
+public:
+    // [stages][entries][kVectorDim]; 2 to 4 stages of 64 or 256 entries.
+    CodeSearch(const kernels::KernelTable& kernels, std::size_t stages, std::span<const float> codebooks);
+
+    // vectors [count][kVectorDim], finite → codes [count][stages].
+    void search(kernels::BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes) const;
+
+private:
+    const kernels::KernelTable* m_kernels;
+    std::vector<CodebookSearch> m_books;
+    std::vector<std::vector<std::int32_t>> m_products; // of stages t < s, at s(s−1)/2 + t
+    float m_scale = 1;
+    float m_reach = 0;
 };
 
 } // namespace waste

@@ -6,6 +6,7 @@
 #include "container/tensor_inventory.h"
 #include "convert/trunk_encoder.h"
 #include "convert/trunk_rule.h"
+#include "kernels/kernels.h"
 #include "platform/path_text.h"
 #include "platform/sha.h"
 
@@ -19,7 +20,7 @@ namespace {
 using kernels::WeightFormat;
 
 // Changes whenever the same weights and options would give other bytes than before.
-constexpr std::string_view kRecipeVersion = "1";
+constexpr std::string_view kRecipeVersion = "2";
 constexpr std::string_view kRecipeSource = ", source ";
 constexpr std::uint64_t kSeed = 1234;
 constexpr std::size_t kTrunkDimensionsMax = 4;
@@ -241,6 +242,8 @@ Result<ConversionPlan> planConversion(
     WASTE_TRY(plan.config, ModelConfig::parse(files.config(), ModelConfig::Origin::Checkpoint, configFile));
     plan.manifestConfig = composeConfig(files.config());
     plan.quant = expertQuantOf(options.expertFormat);
+    plan.vq = recipeOf(options.quality, options.expertFormat);
+    WASTE_TRY(plan.kernels, kernels::selectKernels());
     plan.seed = kSeed;
     if (plan.config.moeLayerCount() > 0) {
         WASTE_TRY(plan.geometry,
@@ -259,7 +262,8 @@ Result<ConversionPlan> planConversion(
 
 std::string recipeText(const ConvertOptions& options, std::string_view source)
 {
-    return std::string(expertQuantOf(options.expertFormat).name()) + " greedy, trunk "
+    const VqRecipe vq = recipeOf(options.quality, options.expertFormat);
+    return std::string(expertQuantOf(options.expertFormat).name()) + " " + std::string(vq.name) + ", trunk "
         + std::to_string(options.trunkBits) + " bits, version " + std::string(kRecipeVersion)
         + std::string(kRecipeSource) + std::string(source);
 }

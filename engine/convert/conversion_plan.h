@@ -2,6 +2,8 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "container/manifest.h"
+#include "convert/vq_recipe.h"
+#include "kernels/kernel_table.h"
 #include "waste/converter.h"
 #include "waste/result.h"
 
@@ -30,6 +32,8 @@ struct ConversionPlan {
     std::vector<BankEntry> banks; // ascending by layer; codebook bases in that order from 0
     std::vector<TrunkItem> trunk; // ascending by name
     std::uint64_t trunkFileBytes = 0; // with gaps
+    VqRecipe vq;
+    const kernels::KernelTable* kernels = nullptr; // who searches; all tables give the same bytes
     std::uint64_t seed = 0;
     // How the bytes come about and from what: two conversions with the same text write the same container.
     std::string recipe;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "convert/random.h"
+#include "kernels/kernel_table.h"
 #include "kernels/thread_pool.h"
 
 #include <cstddef>
@@ -15,13 +16,13 @@ struct KmeansOptions {
     std::uint32_t iterations = 10;
 };
 
-// Lloyd's algorithm: a codebook [entryCount][kVectorDim] for vectors [count][kVectorDim]. It starts from
-// vectors at distinct random places; an entry to which nothing is assigned keeps its value, and entries
-// beyond the number of vectors stay zero (spec: conversion 3).
+// Lloyd's algorithm: a codebook [entryCount][kVectorDim] for vectors [count][kVectorDim]. It starts from vectors that
+// are drawn with the square of their distance from those drawn before (k-means++); an entry to which nothing is
+// assigned becomes the neighbour of the one with the most. Entries beyond the number of distinct vectors stay zero.
 //
 // Sums run in f64 over fixed tiles and are added in the order of the tiles, so the result does not depend
 // on the number of threads.
-std::vector<float> fitCodebook(
-    std::span<const float> vectors, const KmeansOptions& options, Random random, ThreadPool& pool);
+std::vector<float> fitCodebook(std::span<const float> vectors, const KmeansOptions& options, Random random,
+    const kernels::KernelTable& kernels, ThreadPool& pool);
 
 } // namespace waste

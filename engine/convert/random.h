@@ -27,6 +27,9 @@ public:
         return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
     }
 
+    // Uniform in [0, 1).
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
     // A generator of its own for one part of the work, whatever other parts draw.
     [[nodiscard]] static Random forPart(
         std::uint64_t seed, std::uint64_t layer, std::uint64_t matrix, std::uint64_t step)

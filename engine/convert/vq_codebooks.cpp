@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/half.h"
+#include "convert/joint_refit.h"
 #include "convert/kmeans.h"
 #include "convert/row_scale.h"
 
@@ -41,17 +42,33 @@ void subtractInTile(std::span<float> vectors, const CodebookSearch& search, std:
     }
 }
 
-void subtractNearest(
-    std::span<float> vectors, const CodebookSearch& search, std::span<const float> entries, ThreadPool& pool)
+// Calls work(first vector, count) for tiles of at most kTileVectors.
+template<typename Work>
+void forTiles(std::size_t vectorCount, ThreadPool& pool, const Work& work)
 {
-    constexpr std::size_t kTileFloats = kTileVectors * kVectorDim;
-    const std::size_t tileCount = ceilDivide(vectors.size(), kTileFloats);
-    pool.parallelFor(
-        static_cast<std::uint32_t>(tileCount), 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-            for (std::size_t first = begin * kTileFloats; first < std::min(end * kTileFloats, vectors.size());
-                 first += kTileFloats)
-                subtractInTile(vectors.subspan(first, std::min(kTileFloats, vectors.size() - first)), search, entries);
+    const auto tileCount = static_cast<std::uint32_t>(ceilDivide(vectorCount, kTileVectors));
+    pool.parallelFor(tileCount, 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+        for (std::size_t first = begin * kTileVectors; first < std::min(end * kTileVectors, vectorCount);
+             first += kTileVectors)
+            work(first, std::min(kTileVectors, vectorCount - first));
+    });
+}
+
+// One stage after the other: [stages][entries][kVectorDim].
+std::vector<float> fitStages(std::vector<float> residuals, VqCodebooks::Shape shape, Random& random,
+    const kernels::KernelTable& kernels, ThreadPool& pool)
+{
+    std::vector<float> values;
+    for (std::size_t stage = 0; stage < shape.stages; ++stage) {
+        const Random ofStage(random.next());
+        const std::vector<float> book = fitCodebook(residuals, {.entryCount = shape.entries}, ofStage, kernels, pool);
+        const CodebookSearch search(kernels, book);
+        forTiles(residuals.size() / kVectorDim, pool, [&](std::size_t first, std::size_t count) {
+            subtractInTile(std::span(residuals).subspan(first * kVectorDim, count * kVectorDim), search, book);
         });
+        values.insert(values.end(), book.begin(), book.end());
+    }
+    return values;
 }
 
 } // namespace
@@ -76,21 +93,30 @@ void VqSample::add(std::span<const float> matrix, std::size_t columns, std::size
     }
 }
 
-VqCodebooks::Stage::Stage(std::vector<float> codebook)
-    : halves(roundedToHalves(codebook))
-    , values(widened(halves))
-    , search(values)
+VqCodebooks::VqCodebooks(Shape shape, std::span<const float> values, const kernels::KernelTable& kernels)
+    : m_shape(shape)
+    , m_halves(roundedToHalves(values))
+    , m_values(widened(m_halves))
+    , m_search(kernels, shape.stages, m_values)
 {
+    assert(values.size() == shape.stages * shape.entries * kVectorDim);
 }
 
-VqCodebooks VqCodebooks::fit(std::vector<float> sample, const ExpertQuant& quant, Random random, ThreadPool& pool)
+VqCodebooks VqCodebooks::fit(std::vector<float> sample, const ExpertQuant& quant, const VqRecipe& recipe, Random random,
+    const kernels::KernelTable& kernels, ThreadPool& pool)
 {
-    VqCodebooks codebooks;
-    for (std::size_t stage = 0; stage < quant.stages; ++stage) {
-        const Random ofStage(random.next());
-        codebooks.m_stages.emplace_back(fitCodebook(sample, {.entryCount = quant.entries}, ofStage, pool));
-        const Stage& fitted = codebooks.m_stages.back();
-        subtractNearest(sample, fitted.search, fitted.values, pool);
+    const Shape shape = {quant.stages, quant.entries};
+    const std::size_t count = sample.size() / kVectorDim;
+    VqCodebooks codebooks(shape, fitStages(sample, shape, random, kernels, pool), kernels);
+    std::vector<std::uint8_t> codes(count * shape.stages);
+    for (std::uint32_t round = 0; round < recipe.refitRounds; ++round) {
+        forTiles(count, pool, [&](std::size_t first, std::size_t tileCount) {
+            codebooks.m_search.search(
+                recipe.width, &sample[first * kVectorDim], tileCount, &codes[first * shape.stages]);
+        });
+        std::vector<float> values = codebooks.m_values;
+        refitJointly(sample, codes, shape.stages, values, pool);
+        codebooks = VqCodebooks(shape, values, kernels);
     }
     return codebooks;
 }
@@ -98,15 +124,16 @@ VqCodebooks VqCodebooks::fit(std::vector<float> sample, const ExpertQuant& quant
 void VqCodebooks::appendRecords(std::uint32_t firstId, std::vector<std::byte>& target) const
 {
     std::uint32_t id = firstId;
-    for (const Stage& stage : m_stages) {
+    const std::size_t halvesPerStage = m_shape.entries * kVectorDim;
+    for (std::size_t stage = 0; stage < m_shape.stages; ++stage) {
         CodebookHeader header;
         header.id = static_cast<std::uint16_t>(id++);
         header.vecDim = kVectorDim;
-        header.entries = static_cast<std::uint32_t>(stage.halves.size() / kVectorDim);
+        header.entries = static_cast<std::uint32_t>(m_shape.entries);
         std::array<std::byte, kCodebookHeaderBytes> bytes;
         header.encode(bytes);
         target.insert(target.end(), bytes.begin(), bytes.end());
-        const auto halves = std::as_bytes(std::span(stage.halves));
+        const auto halves = std::as_bytes(std::span(m_halves).subspan(stage * halvesPerStage, halvesPerStage));
         target.insert(target.end(), halves.begin(), halves.end());
     }
 }

@@ -3,6 +3,7 @@
 #include "container/format.h"
 #include "convert/codebook_search.h"
 #include "convert/random.h"
+#include "convert/vq_recipe.h"
 #include "kernels/thread_pool.h"
 
 #include <cstddef>
@@ -27,27 +28,33 @@ private:
 // decodes: entries are rounded to the stored f16 before anything is compared with them.
 class VqCodebooks {
 public:
-    // One stage after the other; each is fitted to what the stages before it left over.
-    static VqCodebooks fit(std::vector<float> sample, const ExpertQuant& quant, Random random, ThreadPool& pool);
+    struct Shape {
+        std::size_t stages = 3;
+        std::size_t entries = 256;
+    };
+    // Values [stages][entries][kVectorDim].
+    VqCodebooks(Shape shape, std::span<const float> values, const kernels::KernelTable& kernels);
 
-    [[nodiscard]] std::size_t stageCount() const { return m_stages.size(); }
-    [[nodiscard]] const CodebookSearch& search(std::size_t stage) const { return m_stages[stage].search; }
+    // First one stage after the other, each fitted to what the nearest entries before it left over; then all of
+    // them together, in rounds of searching and refitting.
+    static VqCodebooks fit(std::vector<float> sample, const ExpertQuant& quant, const VqRecipe& recipe, Random random,
+        const kernels::KernelTable& kernels, ThreadPool& pool);
+
+    [[nodiscard]] std::size_t stageCount() const { return m_shape.stages; }
+    [[nodiscard]] const CodeSearch& codeSearch() const { return m_search; }
     [[nodiscard]] const float* entry(std::size_t stage, std::uint8_t index) const
     {
-        return m_stages[stage].values.data() + index * kVectorDim;
+        return m_values.data() + (stage * m_shape.entries + index) * kVectorDim;
     }
 
     // The stages as records of codebooks.bin with ids from `firstId` on.
     void appendRecords(std::uint32_t firstId, std::vector<std::byte>& target) const;
 
 private:
-    struct Stage {
-        explicit Stage(std::vector<float> codebook);
-        std::vector<std::uint16_t> halves; // [entries][kVectorDim]
-        std::vector<float> values; // the same as f32
-        CodebookSearch search;
-    };
-    std::vector<Stage> m_stages;
+    Shape m_shape;
+    std::vector<std::uint16_t> m_halves; // [stages][entries][kVectorDim]
+    std::vector<float> m_values; // the same as f32
+    CodeSearch m_search;
 };
 
 } // namespace waste

@@ -12,36 +12,30 @@
 namespace waste {
 namespace {
 
-constexpr std::uint32_t kStagesMax = 8;
-
 // Working memory of one row.
 struct RowScratch {
-    explicit RowScratch(std::size_t columns, std::size_t stages)
-        : residual(columns)
+    RowScratch(std::size_t columns, std::size_t stages)
+        : normalised(columns)
         , sum(columns)
-        , indices(stages * columns / kVectorDim)
+        , codes(stages * columns / kVectorDim)
     {
     }
-    std::vector<float> residual; // [columns], what no stage has taken yet
+    std::vector<float> normalised; // [columns]
     std::vector<float> sum; // [columns], entries of all stages, added as a reader adds them
-    std::vector<std::uint8_t> indices; // [stages][vectors]
+    std::vector<std::uint8_t> codes; // [vectors][stages]
 };
 
-void searchGreedily(const VqCodebooks& codebooks, RowScratch& row)
+void addEntries(const VqCodebooks& codebooks, RowScratch& row)
 {
-    const std::size_t vectorCount = row.residual.size() / kVectorDim;
-    std::ranges::fill(row.sum, 0.0F);
-    for (std::size_t stage = 0; stage < codebooks.stageCount(); ++stage) {
-        std::uint8_t* indices = row.indices.data() + stage * vectorCount;
-        codebooks.search(stage).nearest(row.residual.data(), vectorCount, indices);
-        for (std::size_t v = 0; v < vectorCount; ++v) {
-            const float* entry = codebooks.entry(stage, indices[v]);
-            for (std::size_t d = v * kVectorDim; d < (v + 1) * kVectorDim; ++d) {
-                const float value = entry[d % kVectorDim];
-                row.residual[d] -= value;
-                row.sum[d] += value;
-            }
+    const std::uint8_t* code = row.codes.data();
+    for (auto target = row.sum.begin(); target != row.sum.end(); target += kVectorDim) {
+        std::array<float, kVectorDim> sum{};
+        for (std::size_t stage = 0; stage < codebooks.stageCount(); ++stage) {
+            const float* const entry = codebooks.entry(stage, *code++);
+            for (std::size_t d = 0; d < kVectorDim; ++d)
+                sum[d] += entry[d];
         }
+        std::ranges::copy(sum, target);
     }
 }
 
@@ -62,15 +56,13 @@ void storeIndices(const ExpertQuant& quant, const ExpertGeometry::Matrix& matrix
 {
     const std::uint32_t vectorCount = matrix.columns / kVectorDim;
     for (std::uint32_t v = 0; v < vectorCount; ++v) {
-        std::array<std::uint8_t, kStagesMax> stages{};
-        for (std::uint32_t stage = 0; stage < quant.stages; ++stage)
-            stages[stage] = row.indices[stage * vectorCount + v];
+        const std::uint8_t* const code = row.codes.data() + std::size_t{v} * quant.stages;
         std::byte* target = record.data() + matrix.indexOffset + indexOffset(quant, matrix.columns, r, v);
         if (quant.indexBits == 6) {
-            const auto packed = packSixBit({stages[0], stages[1], stages[2], stages[3]});
+            const auto packed = packSixBit({code[0], code[1], code[2], code[3]});
             std::memcpy(target, packed.data(), packed.size());
         } else {
-            std::memcpy(target, stages.data(), quant.stages);
+            std::memcpy(target, code, quant.stages);
         }
     }
 }
@@ -78,17 +70,19 @@ void storeIndices(const ExpertQuant& quant, const ExpertGeometry::Matrix& matrix
 } // namespace
 
 SquaredError encodeVqMatrix(std::span<const float> values, const ExpertGeometry::Matrix& matrix,
-    const ExpertQuant& quant, const VqCodebooks& codebooks, std::span<std::byte> record, ThreadPool& pool)
+    const ExpertQuant& quant, const VqCodebooks& codebooks, kernels::BeamWidth width, std::span<std::byte> record,
+    ThreadPool& pool)
 {
     assert(values.size() == std::uint64_t{matrix.rows} * matrix.columns);
-    assert(quant.vecDim == kVectorDim && quant.stages == codebooks.stageCount() && quant.stages <= kStagesMax);
+    assert(quant.vecDim == kVectorDim && quant.stages == codebooks.stageCount());
     std::vector<SquaredError> errors(matrix.rows);
     pool.parallelFor(matrix.rows, kIndexBlockRows, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
         RowScratch row(matrix.columns, quant.stages);
         for (std::uint32_t r = begin; r < end; ++r) {
             const auto original = values.subspan(std::uint64_t{r} * matrix.columns, matrix.columns);
-            divideRow(original, rowRms(original), row.residual.data());
-            searchGreedily(codebooks, row);
+            divideRow(original, rowRms(original), row.normalised.data());
+            codebooks.codeSearch().search(width, row.normalised.data(), matrix.columns / kVectorDim, row.codes.data());
+            addEntries(codebooks, row);
             storeIndices(quant, matrix, r, row, record);
             const std::uint16_t scale = halfFromFloat(fittedScale(original, row.sum));
             storeLittle(record, matrix.scaleOffset + std::uint64_t{r} * sizeof(scale), scale);

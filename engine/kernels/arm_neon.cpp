@@ -1,6 +1,7 @@
 #if defined(__aarch64__)
 
 #include "kernels/arm_neon.h"
+#include "kernels/scalar_codes.h"
 
 // Loops over f32 for NEON. Each output element has a fixed structure of lanes, whatever else is computed beside it.
 
@@ -392,6 +393,8 @@ constexpr KernelTable tableWith(const char* name, decltype(KernelTable::multiply
         .multiplyPlanes = multiplyPlanes,
         .buildTables = neon::buildTables,
         .multiplyTables = neon::multiplyTables,
+        .nearestEntries = scalar::nearestEntries,
+        .searchCodes = scalar::searchCodes,
     };
 }
 

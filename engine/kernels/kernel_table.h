@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/code_search.h"
 #include "kernels/reduced_inputs.h"
 #include "kernels/weight_views.h"
 
@@ -146,6 +147,14 @@ struct KernelTable {
     // y[r] = Σ_c W[r][c]·x[c] for begin ≤ r < end, `begin` a multiple of the index block.
     void (*multiplyTables)(
         const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
+
+    // ---- for the converter; the same codes from all tables
+
+    // vectors [count][kCodeColumns] → the nearest entry of each; of equally near ones the first.
+    void (*nearestEntries)(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries);
+    // vectors [count][kCodeColumns] → codes [count][stages]. Any bytes are legal vectors, codes are always in range.
+    void (*searchCodes)(
+        const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes);
 };
 
 const KernelTable& scalarTable();

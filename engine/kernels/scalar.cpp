@@ -1,4 +1,5 @@
 #include "kernels/kernel_table.h"
+#include "kernels/scalar_codes.h"
 #include "kernels/scalar_reduced.h"
 
 #include "base/checked.h"
@@ -364,6 +365,8 @@ const KernelTable& scalarTable()
         .multiplyPlanes = scalar::multiplyPlanes,
         .buildTables = scalar::buildTables,
         .multiplyTables = scalar::multiplyTables,
+        .nearestEntries = scalar::nearestEntries,
+        .searchCodes = scalar::searchCodes,
     };
     return table;
 }

@@ -429,6 +429,8 @@ const KernelTable& avx2Table()
         .multiplyPlanes = avx2::multiplyPlanes,
         .buildTables = avx2::buildTables,
         .multiplyTables = avx2::multiplyTables,
+        .nearestEntries = avx2::nearestEntries,
+        .searchCodes = avx2::searchCodes,
     };
     return table;
 }

@@ -36,6 +36,10 @@ void multiplyTables(
 void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
 void multiplyPanel(const KernelTable::PanelTimesTokens& product);
 
+// x86_avx2_codes.cpp
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries);
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes);
+
 } // namespace avx2
 
 namespace {

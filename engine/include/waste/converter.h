@@ -18,11 +18,15 @@ enum class ExpertFormat : std::uint8_t { Vq3r, Vq4p, Vq2r };
 // What happens to source shards that are fully converted.
 enum class Reclaim : std::uint8_t { Off, Dry, On }; // kept; kept, but reported; deleted for good
 
+// How much work goes into finding codes for experts: at the same size, less of a weight is lost.
+enum class ConvertQuality : std::uint8_t { Fast, Default, Best };
+
 struct ConvertOptions {
     std::filesystem::path source; // a published checkpoint
     std::filesystem::path target; // the .waste directory; made if it does not exist
     std::uint32_t threadCount = 0; // 0: one per core. The bytes written do not depend on it
     ExpertFormat expertFormat = ExpertFormat::Vq3r;
+    ConvertQuality quality = ConvertQuality::Default;
     std::uint32_t trunkBits = 4; // 3, 4 or 8
     // The source is still being downloaded by us: take verified shards as they come, wait for the others.
     bool follow = false;

@@ -80,7 +80,7 @@ private Q_SLOTS:
                 order += std::to_string(start->layer);
             } else if (const auto* done = std::get_if<ConvertLayerDone>(&event)) {
                 order += 'd';
-                QVERIFY(done->errors.gate > 0.1 && done->bytes > 0);
+                QVERIFY(done->errors.gate > 0 && done->bytes > 0);
             } else if (const auto* progress = std::get_if<Progress>(&event)) {
                 QVERIFY(progress->done <= progress->total);
                 if (progress->stage == "trunk")

@@ -96,13 +96,13 @@ private Q_SLOTS:
         QTest::addColumn<ExpertFormat>("format");
         QTest::addColumn<int>("trunkBits");
         QTest::addColumn<double>("errorMax"); // mean over an expert's matrices
-        QTest::newRow("k3-mini, VQ3R, 4 bits") << "k3-mini" << ExpertFormat::Vq3r << 4 << 0.194;
-        QTest::newRow("kl-mini, VQ3R, 4 bits") << "kl-mini" << ExpertFormat::Vq3r << 4 << 0.194;
-        QTest::newRow("kl-mini, VQ4P, 3 bits") << "kl-mini" << ExpertFormat::Vq4p << 3 << 0.215;
-        QTest::newRow("kl-mini, VQ2R, 8 bits") << "kl-mini" << ExpertFormat::Vq2r << 8 << 0.335;
-        QTest::newRow("tiny K3, VQ3R, 4 bits") << "tiny-k3" << ExpertFormat::Vq3r << 4 << 0.194;
-        QTest::newRow("tiny K3, VQ4P, 8 bits") << "tiny-k3" << ExpertFormat::Vq4p << 8 << 0.215;
-        QTest::newRow("tiny Kimi-Linear, VQ4P, 4 bits") << "tiny-kl" << ExpertFormat::Vq4p << 4 << 0.215;
+        QTest::newRow("k3-mini, VQ3R, 4 bits") << "k3-mini" << ExpertFormat::Vq3r << 4 << 0.170;
+        QTest::newRow("kl-mini, VQ3R, 4 bits") << "kl-mini" << ExpertFormat::Vq3r << 4 << 0.170;
+        QTest::newRow("kl-mini, VQ4P, 3 bits") << "kl-mini" << ExpertFormat::Vq4p << 3 << 0.170;
+        QTest::newRow("kl-mini, VQ2R, 8 bits") << "kl-mini" << ExpertFormat::Vq2r << 8 << 0.310;
+        QTest::newRow("tiny K3, VQ3R, 4 bits") << "tiny-k3" << ExpertFormat::Vq3r << 4 << 0.170;
+        QTest::newRow("tiny K3, VQ4P, 8 bits") << "tiny-k3" << ExpertFormat::Vq4p << 8 << 0.170;
+        QTest::newRow("tiny Kimi-Linear, VQ4P, 4 bits") << "tiny-kl" << ExpertFormat::Vq4p << 4 << 0.170;
     }
     void everythingReadsBack()
     {
@@ -191,7 +191,7 @@ private:
                 QVERIFY(std::abs(errors[k].relative() - stated) < 1e-9);
                 mean += stated / kExpertMatrixCount;
             }
-            QVERIFY2(mean < errorMax && mean > 0.5 * errorMax, qPrintable(QString::number(mean)));
+            QVERIFY2(mean < errorMax && mean > 0.4 * errorMax, qPrintable(QString::number(mean)));
         }
     }
 

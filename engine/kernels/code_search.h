@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace waste::kernels {
+
+// Encoding with codebooks: a vector x of kCodeColumns values is stored as one entry of each stage's codebook, and
+// a reader adds the entries up.
+
+inline constexpr std::size_t kCodeColumns = 8;
+inline constexpr std::size_t kCodeLanes = 8; // entries that lie together
+inline constexpr std::size_t kCodeStagesMax = 4;
+inline constexpr std::size_t kCodeEntriesMax = 256;
+
+// One codebook. Entry e, column d at [e / kCodeLanes][d][e % kCodeLanes].
+struct CodeBook {
+    std::size_t entries = 0; // 64 or 256
+    const float* columns = nullptr;
+    const float* halfNorms = nullptr; // [entries], ½‖c‖²
+};
+
+// All stages of a matrix. The search minimises ½‖x − Σ c‖², which is
+//
+//     ½‖x‖² + Σ_s (½‖c_s‖² − x·c_s) + Σ_{t<s} c_t·c_s
+//
+// The products of entries with entries are known before any vector is, so that a candidate costs one addition a
+// stage instead of a distance. The terms are integers, in units of 1 / scale: their sums are the same in any order,
+// and bits below the units tell which candidate a sum belongs to.
+struct CodeBooks {
+    std::size_t stages = 0; // 2 to kCodeStagesMax
+    CodeBook books[kCodeStagesMax]; // with as many entries each
+    // For stages t < s: [entries of t][entries of s], round(c_t·c_s · scale) << candidateBits(entries)
+    const std::int32_t* products[kCodeStagesMax][kCodeStagesMax] = {};
+    float scale = 1; // no sum for a vector within `reach` overflows
+    float reach = 0; // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here
+};
+
+// How many beginnings of a code are kept after each stage but the last, which takes the best of all that follow from
+// them. Not exactly the best ones are kept, they would have to be sorted, but the best `depth` of each class of
+// entries, entry e being of class e mod (kCodeLanes · bins): that takes minima and maxima only, and no branch.
+struct BeamShape {
+    std::size_t bins;
+    std::size_t depth;
+    [[nodiscard]] constexpr std::size_t width() const { return kCodeLanes * bins * depth; }
+};
+enum class BeamWidth : std::uint8_t { Eight, Sixteen, ThirtyTwo, SixtyFour };
+inline constexpr BeamShape kBeamShapes[] = {{1, 1}, {1, 2}, {1, 4}, {2, 4}};
+inline constexpr std::size_t kBeamWidthMax = 64;
+
+// Bits below the units of a sum: which of at most kBeamWidthMax beginnings, and which kCodeLanes entries.
+constexpr std::size_t chunkBits(std::size_t entries)
+{
+    return entries == 64 ? 3 : 5;
+}
+constexpr std::size_t candidateBits(std::size_t entries)
+{
+    return 6 + chunkBits(entries);
+}
+
+} // namespace waste::kernels

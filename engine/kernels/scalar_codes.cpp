@@ -1,0 +1,166 @@
+#include "kernels/scalar_codes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace waste::kernels::scalar {
+
+namespace {
+
+using Scores = std::array<float, kCodeEntriesMax>;
+using Sums = std::array<std::int32_t, kCodeEntriesMax>;
+
+struct Beginning {
+    std::int32_t key = 0; // its sum, and in the candidate bits where it came from
+    std::array<std::uint8_t, kCodeStagesMax> codes{};
+};
+
+struct Beam {
+    std::size_t count = 1;
+    std::array<Beginning, kBeamWidthMax> beginnings;
+};
+
+// ½‖c‖² − x·c for all entries: the products of even columns are subtracted one by one, then the sum of those of odd
+// columns.
+void scoreEntries(const CodeBook& book, const float* x, Scores& scores)
+{
+    Scores odd{};
+    std::copy_n(book.halfNorms, book.entries, scores.begin());
+    for (std::size_t chunk = 0; chunk < book.entries; chunk += kCodeLanes) {
+        const float* const columns = book.columns + chunk * kCodeColumns;
+        for (std::size_t d = 0; d < kCodeColumns; d += 2) {
+            for (std::size_t lane = 0; lane < kCodeLanes; ++lane) {
+                scores[chunk + lane] -= x[d] * columns[d * kCodeLanes + lane];
+                odd[chunk + lane] += x[d + 1] * columns[(d + 1) * kCodeLanes + lane];
+            }
+        }
+    }
+    for (std::size_t e = 0; e < book.entries; ++e)
+        scores[e] -= odd[e];
+}
+
+// x, shortened to `reach` if it is longer.
+std::array<float, kCodeColumns> withinReach(const float* x, float reach)
+{
+    std::array<float, kCodeColumns> within;
+    float square = 0;
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        square += x[d] * x[d];
+    const float factor = square <= reach * reach ? 1 : reach / std::sqrt(square);
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        within[d] = x[d] * factor;
+    return within;
+}
+
+// The scores of a stage in units, each with the lowest candidate bits: which lanes its entry lies in.
+Sums keysOfStage(const CodeBooks& books, std::size_t stage, const float* x)
+{
+    const CodeBook& book = books.books[stage];
+    Scores scores;
+    scoreEntries(book, x, scores);
+    Sums keys;
+    for (std::size_t e = 0; e < book.entries; ++e) {
+        const auto units = static_cast<std::int32_t>(std::nearbyint(scores[e] * books.scale));
+        keys[e] = (units << candidateBits(book.entries)) + static_cast<std::int32_t>(e / kCodeLanes);
+    }
+    return keys;
+}
+
+std::int32_t withoutCandidate(std::int32_t key, std::size_t entries)
+{
+    return key & ~((1 << candidateBits(entries)) - 1);
+}
+
+// What the beginning comes to with each entry of the stage, and the candidate bits of both.
+void continueWith(
+    const CodeBooks& books, std::size_t stage, const Sums& ownKeys, const Beam& beam, std::size_t parent, Sums& keys)
+{
+    const std::size_t entries = books.books[stage].entries;
+    const Beginning& beginning = beam.beginnings[parent];
+    const auto sum = withoutCandidate(beginning.key, entries) + static_cast<std::int32_t>(parent << chunkBits(entries));
+    for (std::size_t e = 0; e < entries; ++e)
+        keys[e] = sum + ownKeys[e];
+    for (std::size_t t = 0; t < stage; ++t) {
+        const std::int32_t* const row = books.products[t][stage] + beginning.codes[t] * entries;
+        for (std::size_t e = 0; e < entries; ++e)
+            keys[e] += row[e];
+    }
+}
+
+void insert(std::int32_t* ascending, std::size_t depth, std::int32_t key)
+{
+    for (std::size_t d = 0; d < depth; ++d) {
+        if (key < ascending[d])
+            std::swap(key, ascending[d]);
+    }
+}
+
+// The beginning that a key stands for, one stage longer.
+Beginning grown(const Beam& beam, std::size_t stage, std::size_t entries, std::int32_t key, std::size_t lane)
+{
+    const std::int32_t candidate = key - withoutCandidate(key, entries);
+    const auto chunks = static_cast<std::int32_t>(entries / kCodeLanes);
+    Beginning next = beam.beginnings[static_cast<std::size_t>(candidate / chunks)];
+    next.key = key;
+    next.codes[stage] = static_cast<std::uint8_t>(static_cast<std::size_t>(candidate % chunks) * kCodeLanes + lane);
+    return next;
+}
+
+// Every beginning grows by one stage; of all that follow from them, the best of each class are kept.
+Beam expanded(const CodeBooks& books, std::size_t stage, BeamShape shape, const float* x, const Beam& beam)
+{
+    const std::size_t entries = books.books[stage].entries;
+    const Sums ownKeys = keysOfStage(books, stage, x);
+    std::array<std::int32_t, kBeamWidthMax> kept; // [bins][lanes][depth]
+    kept.fill(std::numeric_limits<std::int32_t>::max());
+    Sums keys;
+    for (std::size_t parent = 0; parent < beam.count; ++parent) {
+        continueWith(books, stage, ownKeys, beam, parent, keys);
+        for (std::size_t e = 0; e < entries; ++e)
+            insert(kept.data() + e % (shape.bins * kCodeLanes) * shape.depth, shape.depth, keys[e]);
+    }
+    Beam next;
+    next.count = 0;
+    for (std::size_t bin = 0; bin < shape.bins; ++bin) {
+        for (std::size_t d = 0; d < shape.depth; ++d) {
+            for (std::size_t lane = 0; lane < kCodeLanes; ++lane) {
+                const std::int32_t key = kept[(bin * kCodeLanes + lane) * shape.depth + d];
+                next.beginnings[next.count++] = grown(beam, stage, entries, key, lane);
+            }
+        }
+    }
+    return next;
+}
+
+} // namespace
+
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries)
+{
+    Scores scores;
+    for (std::size_t i = 0; i < count; ++i) {
+        scoreEntries(book, vectors + i * kCodeColumns, scores);
+        const auto best = std::min_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(book.entries));
+        entries[i] = static_cast<std::uint8_t>(best - scores.begin());
+    }
+}
+
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto x = withinReach(vectors + i * kCodeColumns, books.reach);
+        Beam beam;
+        for (std::size_t stage = 0; stage + 1 < books.stages; ++stage)
+            beam = expanded(books, stage, kBeamShapes[static_cast<std::size_t>(width)], x.data(), beam);
+        // The last stage keeps one in each class and takes the best of these: keys are equal only in different lanes,
+        // where the first is the lower entry.
+        beam = expanded(books, books.stages - 1, {1, 1}, x.data(), beam);
+        const auto best = std::min_element(beam.beginnings.begin(), beam.beginnings.begin() + kCodeLanes,
+            [](const Beginning& a, const Beginning& b) { return a.key < b.key; });
+        std::copy_n(best->codes.begin(), books.stages, codes + i * books.stages);
+    }
+}
+
+} // namespace waste::kernels::scalar
