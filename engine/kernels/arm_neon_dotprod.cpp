@@ -13,7 +13,7 @@ struct PlaneProducts {
     int32x4_t high = vdupq_n_s32(0);
     int32x4_t low = vdupq_n_s32(0);
 
-    void add(int8x16_t even, int8x16_t odd, const PlaneGroup& x, std::size_t place)
+    void add(int8x16_t even, int8x16_t odd, const PlaneBytes& x, std::size_t place)
     {
         constexpr std::size_t kOdd = kPlaneGroup / 2;
         high = vdotq_s32(vdotq_s32(high, even, vld1q_s8(x.high + place)), odd, vld1q_s8(x.high + kOdd + place));
@@ -25,14 +25,13 @@ struct PlaneProducts {
 struct Q4Group {
     static constexpr std::size_t kBytes = kPlaneGroup / 2;
     static constexpr std::int32_t kZeroPoint = 8;
-    static int32x4_t sum(const std::uint8_t* weights, const PlaneGroup& x)
+    static int32x4_t sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
-        __builtin_prefetch(weights + kBytesAhead);
         PlaneProducts products;
         for (std::size_t i = 0; i < kBytes; i += 16) {
             const uint8x16_t bytes = vld1q_u8(weights + i);
-            products.add(
-                vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15))), vreinterpretq_s8_u8(vshrq_n_u8(bytes, 4)), x, i);
+            products.add(vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15))),
+                vreinterpretq_s8_u8(vshrq_n_u8(bytes, 4)), input.bytes[group], i);
         }
         return products.whole();
     }
@@ -41,14 +40,13 @@ struct Q4Group {
 struct Q8Group {
     static constexpr std::size_t kBytes = kPlaneGroup;
     static constexpr std::int32_t kZeroPoint = 0;
-    static int32x4_t sum(const std::uint8_t* weights, const PlaneGroup& x)
+    static int32x4_t sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
-        __builtin_prefetch(weights + kBytesAhead);
-        __builtin_prefetch(weights + kBytesAhead + 64);
         PlaneProducts products;
         for (std::size_t i = 0; i < kBytes; i += 32) {
             const uint8x16x2_t bytes = vld2q_u8(weights + i); // even columns, odd columns
-            products.add(vreinterpretq_s8_u8(bytes.val[0]), vreinterpretq_s8_u8(bytes.val[1]), x, i / 2);
+            products.add(
+                vreinterpretq_s8_u8(bytes.val[0]), vreinterpretq_s8_u8(bytes.val[1]), input.bytes[group], i / 2);
         }
         return products.whole();
     }
@@ -57,6 +55,7 @@ struct Q8Group {
 // As signed bytes, in each group the even columns and then the odd ones.
 struct ByteRows {
     static constexpr std::size_t kTokens = 3; // 24 sums, and what is multiplied, are 30 of 32 registers
+    static const PlaneBytes* integers(const PlaneInput& input) { return input.bytes; }
     std::int8_t values[kPlaneRows][kPlaneLanes][kPlaneGroup];
 
     void decode(WeightFormat format, const std::uint8_t* bytes, std::size_t groups, std::size_t r)
@@ -80,7 +79,7 @@ struct ByteRows {
     }
 
     template<std::size_t kCount>
-    void multiplyGroup(std::size_t group, const PlaneGroup* const (&x)[kCount], int32x4_t (&sums)[kCount]) const
+    void multiplyGroup(std::size_t group, const PlaneBytes* const (&x)[kCount], int32x4_t (&sums)[kCount]) const
     {
         int32x4_t high[kPlaneRows][kCount] = {};
         int32x4_t low[kPlaneRows][kCount] = {};

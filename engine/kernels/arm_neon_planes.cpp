@@ -12,9 +12,9 @@ namespace {
 struct Q4Group {
     static constexpr std::size_t kBytes = kPlaneGroup / 2;
     static constexpr std::int32_t kZeroPoint = 8;
-    static int32x4_t sum(const std::uint8_t* weights, const PlaneGroup& x)
+    static int32x4_t sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
-        __builtin_prefetch(weights + kBytesAhead);
+        const PlaneBytes& x = input.bytes[group];
         int16x8_t high = vdupq_n_s16(0);
         int16x8_t low = vdupq_n_s16(0);
         const auto add = [](int16x8_t total, int8x16_t a, int8x16_t b) {
@@ -39,16 +39,15 @@ int32x4_t addProducts(int32x4_t total, int16x8_t a, int16x8_t b)
 struct Q8Group {
     static constexpr std::size_t kBytes = kPlaneGroup;
     static constexpr std::int32_t kZeroPoint = 0;
-    static int32x4_t sum(const std::uint8_t* weights, const PlaneGroup& x)
+    static int32x4_t sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
-        __builtin_prefetch(weights + kBytesAhead);
-        __builtin_prefetch(weights + kBytesAhead + 64);
+        const std::int16_t* const x = input.words[group].values;
         int32x4_t even = vdupq_n_s32(0);
         int32x4_t odd = vdupq_n_s32(0);
         for (std::size_t i = 0; i < kPlaneGroup; i += 16) {
             const int8x16_t bytes = vreinterpretq_s8_u8(vld1q_u8(weights + i));
-            even = addProducts(even, vmovl_s8(vget_low_s8(bytes)), vld1q_s16(x.whole + i));
-            odd = addProducts(odd, vmovl_high_s8(bytes), vld1q_s16(x.whole + i + 8));
+            even = addProducts(even, vmovl_s8(vget_low_s8(bytes)), vld1q_s16(x + i));
+            odd = addProducts(odd, vmovl_high_s8(bytes), vld1q_s16(x + i + 8));
         }
         return vaddq_s32(even, odd);
     }
@@ -57,6 +56,7 @@ struct Q8Group {
 // As 16-bit integers, by column.
 struct WidenedRows {
     static constexpr std::size_t kTokens = 4;
+    static const PlaneWords* integers(const PlaneInput& input) { return input.words; }
     std::int16_t values[kPlaneRows][kPlaneLanes * kPlaneGroup];
 
     void decode(WeightFormat format, const std::uint8_t* bytes, std::size_t groups, std::size_t r)
@@ -78,13 +78,13 @@ struct WidenedRows {
     }
 
     template<std::size_t kCount>
-    void multiplyGroup(std::size_t group, const PlaneGroup* const (&x)[kCount], int32x4_t (&sums)[kCount]) const
+    void multiplyGroup(std::size_t group, const PlaneWords* const (&x)[kCount], int32x4_t (&sums)[kCount]) const
     {
         int32x4_t parts[kPlaneRows][kCount] = {};
         for (std::size_t i = 0; i < kPlaneGroup; i += 8) {
             int16x8_t inputs[kCount];
             for (std::size_t t = 0; t < kCount; ++t)
-                inputs[t] = vld1q_s16(x[t]->whole + i);
+                inputs[t] = vld1q_s16(x[t]->values + i);
             for (std::size_t r = 0; r < kPlaneRows; ++r) {
                 const int16x8_t w = vld1q_s16(values[r] + group * kPlaneGroup + i);
                 for (std::size_t t = 0; t < kCount; ++t)
@@ -124,7 +124,7 @@ void storePlane(std::int8_t* plane, std::size_t column, int16x8_t first, int16x8
 }
 
 // Returns the sum of the integers. `count` columns are there, the others become 0.
-std::int32_t splitGroup(const float* x, std::size_t count, float perUnit, PlaneGroup& group)
+std::int32_t splitGroup(const float* x, std::size_t count, float perUnit, PlaneBytes& bytes, PlaneWords& words)
 {
     const auto wholeAt = [&](std::size_t i) {
         const float32x4_t values = i + kWidth <= count ? vld1q_f32(x + i) : loadFirst(x + i, i < count ? count - i : 0);
@@ -139,13 +139,13 @@ std::int32_t splitGroup(const float* x, std::size_t count, float perUnit, PlaneG
         const int16x8_t first = eightAt(i);
         const int16x8_t second = eightAt(i + 8);
         sum = vpadalq_s16(vpadalq_s16(sum, first), second);
-        vst1q_s16(group.whole + i, first);
-        vst1q_s16(group.whole + i + 8, second);
+        vst1q_s16(words.values + i, first);
+        vst1q_s16(words.values + i + 8, second);
         const int16x8_t firstHigh = highOf(first);
         const int16x8_t secondHigh = highOf(second);
-        storePlane(group.high, i, firstHigh, secondHigh);
+        storePlane(bytes.high, i, firstHigh, secondHigh);
         storePlane(
-            group.low, i, vsubq_s16(first, vshlq_n_s16(firstHigh, 7)), vsubq_s16(second, vshlq_n_s16(secondHigh, 7)));
+            bytes.low, i, vsubq_s16(first, vshlq_n_s16(firstHigh, 7)), vsubq_s16(second, vshlq_n_s16(secondHigh, 7)));
     }
     return vaddvq_s32(sum);
 }
@@ -163,7 +163,8 @@ void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
         const bool isNumber = largest == largest;
         const bool isZero = !(largest >= kSmallest);
         planes.scales[g] = isZero && isNumber ? 0.0F : largest / kWholeMax;
-        planes.sums[g] = splitGroup(values, isZero ? 0 : count, isZero ? 0.0F : kWholeMax / largest, planes.groups[g]);
+        planes.sums[g] = splitGroup(
+            values, isZero ? 0 : count, isZero ? 0.0F : kWholeMax / largest, planes.bytes[g], planes.words[g]);
     }
 }
 

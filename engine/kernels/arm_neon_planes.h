@@ -9,9 +9,6 @@
 namespace waste::kernels {
 namespace {
 
-// How far ahead weights are fetched, as for AVX2 (x86_avx2_planes.cpp); it could not be tuned under emulation.
-constexpr std::size_t kBytesAhead = 2048;
-
 // Eight lanes of a row's result, folded by halves.
 struct PlaneSums {
     float32x4_t low = vdupq_n_f32(0); // groups 0..3 modulo 8
@@ -33,7 +30,7 @@ inline int32x4_t sumEach(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
 // ---- one vector
 //
 // Group: kBytes of weights in a group, kZeroPoint that its weights have too much, and
-// sum(weights, x): Σ weight·x over a group, in four parts.
+// sum(weights, input, g): Σ weight·x over group g of the input, in four parts.
 
 // lanes[g] += sum of group first + g, for `count` (1..4) groups.
 template<typename Group>
@@ -44,7 +41,7 @@ float32x4_t addGroups(float32x4_t lanes, const std::uint8_t* payload, const std:
     float scales[kWidth] = {};
     std::int32_t sums[kWidth] = {};
     for (std::size_t g = 0; g < count; ++g) {
-        parts[g] = Group::sum(payload + (first + g) * Group::kBytes, input.groups[first + g]);
+        parts[g] = Group::sum(payload + (first + g) * Group::kBytes, input, first + g);
         scales[g] = floatFromHalf(weightScales[first + g]) * input.scales[first + g];
         sums[g] = input.sums[first + g];
     }
@@ -77,7 +74,7 @@ void multiplyOne(const MatrixView& matrix, const PlaneInput& input, float* y, st
 // ---- several vectors
 //
 // Rows: weights of four rows over one panel of kPlaneLanes groups, decoded once for all the vectors;
-// kTokens that are multiplied at a time,
+// kTokens that are multiplied at a time, integers(input) that they are multiplied with,
 // decode(format, payload, groups, r): `groups` groups of row r from `payload` on,
 // multiplyGroup(g, x, sums): sums[t] = of group g, the sums of the four rows for x[t].
 
@@ -91,10 +88,10 @@ void multiplyPanel(const Rows& weights, const float (&rowScales)[kPlaneLanes][kP
     std::size_t token, std::size_t firstGroup, std::size_t groups, RowLanes* lanes)
 {
     for (std::size_t g = 0; g < groups; ++g) {
-        const PlaneGroup* x[kTokens];
+        decltype(Rows::integers(input)) x[kTokens];
         int32x4_t sums[kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
-            x[t] = input.groups + (token + t) * input.groupCount + firstGroup + g;
+            x[t] = Rows::integers(input) + (token + t) * input.groupCount + firstGroup + g;
         weights.multiplyGroup(g, x, sums);
         const float32x4_t rowScale = vld1q_f32(rowScales[g]);
         for (std::size_t t = 0; t < kTokens; ++t) {

@@ -132,7 +132,7 @@ struct KernelTable {
 
     // ---- reduced kernels (see reduced_inputs.h)
 
-    // Splits one vector into the planes of input.groups[0..], scales and sums. A group with a value that is
+    // Splits one vector into the planes of input.bytes and words[0..], scales and sums. A group with a value that is
     // not finite gets a scale that is not a number.
     void (*splitPlanes)(const float* x, std::size_t columns, const PlaneInput& planes);
     // y[t·yStride + r] = Σ_c W[r][c]·x[t][c] for begin ≤ r < end; W is Q4G or Q8G with groups of kPlaneGroup.

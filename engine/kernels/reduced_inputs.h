@@ -15,20 +15,32 @@ namespace waste::kernels {
 
 inline constexpr std::size_t kPlaneGroup = 128; // columns with one scale; the group of the weights as well
 
-struct PlaneGroup {
-    // Even columns, then odd ones: the order in which the nibbles of a row come out of its bytes.
+// For Q4G. Even columns, then odd ones: the order in which the nibbles of a row come out of its bytes.
+struct PlaneBytes {
     std::int8_t high[kPlaneGroup];
     std::int8_t low[kPlaneGroup];
-    std::int16_t whole[kPlaneGroup]; // 128·high + low by column
 };
 
-// [tokens] vectors; columns after the last one are 0.
+// For Q8G, and for several vectors: 128·high + low by column.
+struct PlaneWords {
+    std::int16_t values[kPlaneGroup];
+};
+
+// [tokens] vectors; columns after the last one are 0. Bytes and words apart, because a product reads one of them: the
+// half of a wide vector stays in the first-level cache beside the weights that pass, and the whole does not.
 struct PlaneInput {
-    PlaneGroup* groups = nullptr; // [tokens][groupCount]
+    PlaneBytes* bytes = nullptr; // [tokens][groupCount]
+    PlaneWords* words = nullptr; // [tokens][groupCount]
     float* scales = nullptr; // [tokens][groupCount]
     std::int32_t* sums = nullptr; // [tokens][groupCount], of a group's integers
     std::size_t groupCount = 0;
     std::size_t tokens = 0;
+
+    [[nodiscard]] PlaneInput token(std::size_t index) const
+    {
+        const std::size_t first = index * groupCount;
+        return {bytes + first, words + first, scales + first, sums + first, groupCount, 1};
+    }
 };
 
 // Σ over a group's products is exact; the group's share of a row's result is that sum times weight scale and

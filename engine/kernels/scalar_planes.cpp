@@ -26,13 +26,13 @@ float magnitude(const float* x, std::size_t count)
     return largest;
 }
 
-void storeWhole(PlaneGroup& group, std::size_t column, int whole)
+void storeWhole(PlaneBytes& bytes, PlaneWords& words, std::size_t column, int whole)
 {
     const int high = (whole + 64) >> 7;
     const std::size_t place = column % 2 * (kPlaneGroup / 2) + column / 2;
-    group.high[place] = static_cast<std::int8_t>(high);
-    group.low[place] = static_cast<std::int8_t>(whole - 128 * high);
-    group.whole[column] = static_cast<std::int16_t>(whole);
+    bytes.high[place] = static_cast<std::int8_t>(high);
+    bytes.low[place] = static_cast<std::int8_t>(whole - 128 * high);
+    words.values[column] = static_cast<std::int16_t>(whole);
 }
 
 int weight(const MatrixView& matrix, const std::uint8_t* row, std::size_t column)
@@ -46,7 +46,7 @@ float multiplyRow(const MatrixView& matrix, std::uint32_t row, const PlaneInput&
 {
     const auto* const payload = reinterpret_cast<const std::uint8_t*>(matrix.payload) + row * matrix.rowBytes;
     const std::uint16_t* const weightScales = matrix.scales + row * input.groupCount;
-    const PlaneGroup* const groups = input.groups + token * input.groupCount;
+    const PlaneWords* const words = input.words + token * input.groupCount;
     const float* const scales = input.scales + token * input.groupCount;
     float lanes[kPlaneLanes] = {};
     for (std::size_t g = 0; g < input.groupCount; ++g) {
@@ -54,7 +54,7 @@ float multiplyRow(const MatrixView& matrix, std::uint32_t row, const PlaneInput&
         const std::size_t count = std::min<std::size_t>(kPlaneGroup, matrix.columns - begin);
         std::int32_t sum = 0;
         for (std::size_t i = 0; i < count; ++i)
-            sum += weight(matrix, payload, begin + i) * groups[g].whole[i];
+            sum += weight(matrix, payload, begin + i) * words[g].values[i];
         const float scale = floatFromHalf(weightScales[g]) * scales[g];
         float& lane = lanes[g % kPlaneLanes];
         lane = std::fma(static_cast<float>(sum), scale, lane);
@@ -78,10 +78,11 @@ void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
         const float perUnit = isZero ? 0.0F : kWholeMax / largest;
         planes.scales[g] = isZero && !std::isnan(largest) ? 0.0F : largest / kWholeMax;
         planes.sums[g] = 0;
-        planes.groups[g] = {};
+        planes.bytes[g] = {};
+        planes.words[g] = {};
         for (std::size_t i = 0; i < count && !isZero; ++i) {
             const int whole = static_cast<int>(std::lrint(values[i] * perUnit));
-            storeWhole(planes.groups[g], i, whole);
+            storeWhole(planes.bytes[g], planes.words[g], i, whole);
             planes.sums[g] += whole;
         }
     }

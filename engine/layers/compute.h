@@ -26,7 +26,8 @@ void forPieces(std::size_t tokens, const Body& body)
 
 // Memory for one input in planes (kernels/reduced_inputs.h).
 struct PlaneScratch {
-    std::span<kernels::PlaneGroup> groups; // [tokens of a piece][groups of the widest input]
+    std::span<kernels::PlaneBytes> bytes; // [tokens of a piece][groups of the widest input], like the others
+    std::span<kernels::PlaneWords> words;
     std::span<float> scales;
     std::span<std::int32_t> sums;
 
@@ -35,7 +36,8 @@ struct PlaneScratch {
     {
         const std::size_t count = std::min(tokensMax, kPieceTokens) * ceilDivide(columnsMax, kernels::kPlaneGroup);
         PlaneScratch scratch;
-        scratch.groups = arena.template take<kernels::PlaneGroup>(count);
+        scratch.bytes = arena.template take<kernels::PlaneBytes>(count);
+        scratch.words = arena.template take<kernels::PlaneWords>(count);
         scratch.scales = arena.template take<float>(count);
         scratch.sums = arena.template take<std::int32_t>(count);
         return scratch;

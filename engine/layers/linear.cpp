@@ -24,16 +24,13 @@ kernels::PlaneInput splitInput(
     const Compute& compute, const PlaneScratch& scratch, const kernels::TokenInput& input, std::uint32_t columns)
 {
     const std::size_t groups = ceilDivide(std::size_t{columns}, kernels::kPlaneGroup);
-    assert(input.tokens * groups <= scratch.groups.size());
+    assert(input.tokens * groups <= scratch.bytes.size());
     const kernels::PlaneInput planes = {
-        scratch.groups.data(), scratch.scales.data(), scratch.sums.data(), groups, input.tokens};
+        scratch.bytes.data(), scratch.words.data(), scratch.scales.data(), scratch.sums.data(), groups, input.tokens};
     compute.pool.parallelFor(static_cast<std::uint32_t>(input.tokens), pieceGrain(kSplitCost * columns),
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-            for (std::size_t token = begin; token < end; ++token) {
-                const std::size_t first = token * groups;
-                compute.kernels.splitPlanes(input.x + token * input.stride, columns,
-                    {planes.groups + first, planes.scales + first, planes.sums + first, groups, 1});
-            }
+            for (std::size_t token = begin; token < end; ++token)
+                compute.kernels.splitPlanes(input.x + token * input.stride, columns, planes.token(token));
         });
     return planes;
 }

@@ -10,7 +10,8 @@ using namespace waste::kernels;
 
 // Vectors in planes, and the memory for them.
 struct Planes {
-    std::vector<PlaneGroup> groups;
+    std::vector<PlaneBytes> bytes;
+    std::vector<PlaneWords> words;
     std::vector<float> scales;
     std::vector<std::int32_t> sums;
     PlaneInput input;
@@ -18,15 +19,13 @@ struct Planes {
     Planes(const KernelTable& table, const std::vector<float>& x, std::size_t columns, std::size_t tokens)
     {
         const std::size_t count = (columns + kPlaneGroup - 1) / kPlaneGroup;
-        groups.resize(count * tokens);
+        bytes.resize(count * tokens);
+        words.resize(count * tokens);
         scales.resize(count * tokens);
         sums.resize(count * tokens);
-        input = {groups.data(), scales.data(), sums.data(), count, tokens};
-        for (std::size_t t = 0; t < tokens; ++t) {
-            const std::size_t first = t * count;
-            table.splitPlanes(x.data() + t * columns, columns,
-                {groups.data() + first, scales.data() + first, sums.data() + first, count, 1});
-        }
+        input = {bytes.data(), words.data(), scales.data(), sums.data(), count, tokens};
+        for (std::size_t t = 0; t < tokens; ++t)
+            table.splitPlanes(x.data() + t * columns, columns, input.token(t));
     }
 };
 

@@ -18,11 +18,17 @@ using namespace waste::test;
 
 namespace {
 
-bool isSame(const PlaneGroup& a, const PlaneGroup& b)
+bool isSame(const Planes& a, const Planes& b)
 {
-    return std::equal(std::begin(a.high), std::end(a.high), b.high)
-        && std::equal(std::begin(a.low), std::end(a.low), b.low)
-        && std::equal(std::begin(a.whole), std::end(a.whole), b.whole);
+    const auto sameBytes = [](const PlaneBytes& x, const PlaneBytes& y) {
+        return std::equal(std::begin(x.high), std::end(x.high), y.high)
+            && std::equal(std::begin(x.low), std::end(x.low), y.low);
+    };
+    const auto sameWords = [](const PlaneWords& x, const PlaneWords& y) {
+        return std::equal(std::begin(x.values), std::end(x.values), y.values);
+    };
+    return std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end(), sameBytes)
+        && std::equal(a.words.begin(), a.words.end(), b.words.begin(), b.words.end(), sameWords);
 }
 
 // From ordinary activations to outliers, tiny values and zeros.
@@ -55,7 +61,7 @@ private Q_SLOTS:
             const std::vector<float> x = activations(columns, static_cast<std::uint32_t>(columns));
             const Planes expected(scalarTable(), x, columns, 1);
             const Planes actual(*table, x, columns, 1);
-            QVERIFY(std::equal(actual.groups.begin(), actual.groups.end(), expected.groups.begin(), isSame));
+            QVERIFY(isSame(actual, expected));
             QCOMPARE(actual.scales, expected.scales);
             QCOMPARE(actual.sums, expected.sums);
         }
@@ -67,14 +73,15 @@ private Q_SLOTS:
         QFETCH(const KernelTable*, table);
         const std::vector<float> x = activations(2000, 3);
         const Planes planes(*table, x, x.size(), 1);
-        for (std::size_t i = 0; i < planes.groups.size() * kPlaneGroup; ++i) {
-            const PlaneGroup& group = planes.groups[i / kPlaneGroup];
+        for (std::size_t i = 0; i < planes.words.size() * kPlaneGroup; ++i) {
+            const PlaneBytes& bytes = planes.bytes[i / kPlaneGroup];
             const std::size_t column = i % kPlaneGroup;
             const std::size_t place = column % 2 * (kPlaneGroup / 2) + column / 2;
-            QCOMPARE(int{group.whole[column]}, 128 * group.high[place] + group.low[place]);
+            const int whole = planes.words[i / kPlaneGroup].values[column];
+            QCOMPARE(whole, 128 * bytes.high[place] + bytes.low[place]);
             const float scale = planes.scales[i / kPlaneGroup];
             const double value = i < x.size() ? x[i] : 0;
-            QVERIFY(std::abs(double{scale} * group.whole[column] - value) <= 0.5001 * scale + 1e-30);
+            QVERIFY(std::abs(double{scale} * whole - value) <= 0.5001 * scale + 1e-30);
         }
     }
 
