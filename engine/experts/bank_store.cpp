@@ -31,6 +31,20 @@ BankStore::BankStore(std::vector<BankReader> banks, const Grid& grid, Verificati
     , m_grid(grid)
     , m_verification(verification)
 {
+    findDrives();
+}
+
+// Banks of one model may lie on several drives, by symbolic links.
+void BankStore::findDrives()
+{
+    std::vector<std::uint64_t> volumes;
+    for (const BankReader& bank : m_banks) {
+        const auto known = std::ranges::find(volumes, bank.file().volume());
+        m_drives.push_back(static_cast<std::uint8_t>((known - volumes.begin()) % kDrivesMax));
+        if (known == volumes.end())
+            volumes.push_back(bank.file().volume());
+    }
+    m_driveCount = std::min(static_cast<std::uint32_t>(volumes.size()), kDrivesMax);
 }
 
 bool BankStore::isDirect() const
@@ -67,10 +81,15 @@ std::uint64_t BankStore::readCount() const
     return count;
 }
 
-const BankReader& BankStore::bank(ExpertKey key) const
+std::uint32_t BankStore::driveOf(ExpertKey key) const
+{
+    return m_drives[indexOf(key)];
+}
+
+std::size_t BankStore::indexOf(ExpertKey key) const
 {
     assert(key.layer >= m_grid.firstLayer && key.layer - m_grid.firstLayer < m_grid.layerCount);
-    return m_banks[std::size_t{key.layer} - m_grid.firstLayer];
+    return std::size_t{key.layer} - m_grid.firstLayer;
 }
 
 } // namespace waste

@@ -28,6 +28,8 @@ public:
 
     [[nodiscard]] const Grid& grid() const override { return m_grid; }
     [[nodiscard]] bool isDirect() const override;
+    [[nodiscard]] std::uint32_t driveCount() const override { return m_driveCount; }
+    [[nodiscard]] std::uint32_t driveOf(ExpertKey key) const override;
     Status read(ExpertKey key, std::span<std::byte> target) const override;
     [[nodiscard]] Place place(ExpertKey key) const override;
     [[nodiscard]] Status check(ExpertKey key, std::span<const std::byte> record) const override;
@@ -38,9 +40,13 @@ public:
 
 private:
     BankStore(std::vector<BankReader> banks, const Grid& grid, Verification verification);
-    [[nodiscard]] const BankReader& bank(ExpertKey key) const;
+    [[nodiscard]] std::size_t indexOf(ExpertKey key) const;
+    [[nodiscard]] const BankReader& bank(ExpertKey key) const { return m_banks[indexOf(key)]; }
+    void findDrives();
 
     std::vector<BankReader> m_banks; // by layer, from m_grid.firstLayer on
+    std::vector<std::uint8_t> m_drives; // of the banks
+    std::uint32_t m_driveCount = 1;
     Grid m_grid;
     Verification m_verification;
 };

@@ -42,7 +42,7 @@ public:
         // pins as there are slots.
         std::uint32_t slotCount = 0;
         std::uint32_t expertsPerToken = 1;
-        std::uint32_t readerCount = 2; // two saturate an NVMe drive; 0: the consumer reads everything itself
+        std::uint32_t readerCount = 2; // per drive, two saturate NVMe; 0: the consumer reads everything itself
         CachePolicy policy = CachePolicy::Age;
         std::optional<std::uint32_t> guesses = {}; // a layer; 0: none; empty: as many as pay (GuessWidth)
         bool asyncReads = true; // where the system has them; else and otherwise reader threads
@@ -104,7 +104,7 @@ private:
     void wakeReaders();
 
     void startReaders(const Options& options);
-    std::optional<Job> beginRead(Wanted wanted) override;
+    std::optional<Job> beginRead(const Room& room) override;
     void endRead(const Job& job, Status status) override;
 
     // All of these hold m_mutex; those that take the lock give it up while they read or wait.
@@ -125,8 +125,9 @@ private:
     void forgetAnnouncement();
     void settleGuesses();
     std::uint32_t nextQueued();
-    std::uint32_t nextGuess();
-    std::uint32_t nextRecalled();
+    std::uint32_t nextGuess(const Room& room);
+    std::uint32_t nextRecalled(const Room& room);
+    [[nodiscard]] Wanted wantedOf(std::uint32_t record, const Room& room) const;
     std::uint32_t takeSlot(std::uint32_t record, SlotTable::Purpose purpose);
     void vacate(std::uint32_t slot);
 

@@ -24,18 +24,26 @@ void ExpertCache::startReaders(const Options& options)
     m_reader = std::move(threads);
 }
 
-std::optional<ReadQueue::Job> ExpertCache::beginRead(Wanted wanted)
+std::optional<ReadQueue::Job> ExpertCache::beginRead(const Room& room)
 {
     const std::lock_guard lock(m_mutex);
+    // All that is announced is of one layer and so on one drive.
     std::uint32_t slot = nextQueued();
-    if (slot == kNone && wanted == Wanted::Anything)
-        slot = nextGuess();
-    if (slot == kNone && wanted == Wanted::Anything)
-        slot = nextRecalled();
+    if (slot != kNone && wantedOf(m_slots[slot].record, room) == Wanted::Nothing)
+        slot = kNone;
+    if (slot == kNone)
+        slot = nextGuess(room);
+    if (slot == kNone)
+        slot = nextRecalled(room);
     if (slot != kNone)
         return startLoading(slot);
     m_loaded.notify_all(); // for waitUntilIdle()
     return std::nullopt;
+}
+
+ReadQueue::Wanted ExpertCache::wantedOf(std::uint32_t record, const Room& room) const
+{
+    return room[m_store->driveOf(m_slots.keyOf(record))];
 }
 
 void ExpertCache::endRead(const Job& job, Status status)
@@ -93,10 +101,13 @@ std::uint32_t ExpertCache::nextQueued()
 }
 
 // A guess gets its slot only now, so that one that is never read evicts nobody.
-std::uint32_t ExpertCache::nextGuess()
+std::uint32_t ExpertCache::nextGuess(const Room& room)
 {
     while (m_guessEnd < m_guesses.size()) {
-        const std::uint32_t record = m_guesses[m_guessEnd++];
+        const std::uint32_t record = m_guesses[m_guessEnd];
+        if (wantedOf(record, room) != Wanted::Anything) // nor are the others: they are of one layer
+            return kNone;
+        ++m_guessEnd;
         if (m_slots.slotOf(record) != kNone)
             continue;
         const std::uint32_t slot = takeSlot(record, SlotTable::Purpose::ReadAhead);
@@ -112,9 +123,15 @@ std::uint32_t ExpertCache::nextGuess()
 }
 
 // Nobody leaves for what earlier runs liked; once the cache is full the rest is forgotten.
-std::uint32_t ExpertCache::nextRecalled()
+std::uint32_t ExpertCache::nextRecalled(const Room& room)
 {
     while (m_recalledEnd < m_recalled.size()) {
+        const auto first = m_recalled.begin() + static_cast<std::ptrdiff_t>(m_recalledEnd);
+        const auto found = std::find_if(
+            first, m_recalled.end(), [&](std::uint32_t record) { return wantedOf(record, room) == Wanted::Anything; });
+        if (found == m_recalled.end())
+            return kNone;
+        std::rotate(first, found, found + 1);
         const std::uint32_t record = m_recalled[m_recalledEnd++];
         if (!m_slots.hasFree())
             m_recalledEnd = m_recalled.size();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "experts/expert_source.h"
+#include "experts/record_store.h"
 #include "waste/result.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,11 +22,13 @@ public:
         std::span<std::byte> target; // one record
     };
 
-    enum class Wanted : std::uint8_t { Anything, AnnouncedOnly };
+    enum class Wanted : std::uint8_t { Nothing, AnnouncedOnly, Anything };
+    using Room = std::array<Wanted, RecordStore::kDrivesMax>; // by drive: one that is busy keeps no other one waiting
 
-    // The most urgent read that nobody has begun: what was announced before what was guessed. Whoever takes
-    // it carries it out and reports back; empty: nothing to do until wake().
-    virtual std::optional<Job> beginRead(Wanted wanted) = 0;
+    // The most urgent read that nobody has begun and there is room for: what was announced before what was
+    // guessed. Whoever takes it carries it out and reports back; empty: nothing to do until wake(), or until there is
+    // room on another drive.
+    virtual std::optional<Job> beginRead(const Room& room) = 0;
     virtual void endRead(const Job& job, Status status) = 0;
 
 protected:

@@ -22,9 +22,14 @@ public:
         std::uint64_t recordBytes = 0; // of every record; a multiple of the device's block
     };
 
+    static constexpr std::uint32_t kDrivesMax = 4; // more are read as if some were one
+
     virtual ~RecordStore() = default;
     [[nodiscard]] virtual const Grid& grid() const = 0;
     [[nodiscard]] virtual bool isDirect() const = 0; // no record comes through the page cache
+    // Drives are read independently of each other. Every record lies on one of them, below driveCount().
+    [[nodiscard]] virtual std::uint32_t driveCount() const { return 1; }
+    [[nodiscard]] virtual std::uint32_t driveOf(ExpertKey) const { return 0; }
 
     // Reads and checks one record by one read. `target` is recordBytes long and aligned to a slot.
     // Errors: Io, Corrupt; they name file, layer and expert.

@@ -27,7 +27,7 @@ std::unique_ptr<RingReader> RingReader::create(ReadQueue& queue, const RecordSto
     if (store.place({grid.firstLayer, 0}).file == nullptr)
         return nullptr;
     const std::uint32_t depth = depthFor(grid.recordBytes, kDepthMax);
-    std::unique_ptr<AsyncReads> reads = AsyncReads::create(depth);
+    std::unique_ptr<AsyncReads> reads = AsyncReads::create(depth * store.driveCount());
     if (reads == nullptr)
         return nullptr;
     std::unique_ptr<RingReader> reader(new RingReader(queue, store, std::move(reads), depth));
@@ -45,7 +45,7 @@ RingReader::RingReader(
     , m_store(store)
     , m_reads(std::move(reads))
     , m_depth(depth)
-    , m_freeTags((1U << depth) - 1)
+    , m_freeTags(~std::uint64_t{0} >> (64 - depth * store.driveCount()))
 {
 }
 
@@ -60,7 +60,7 @@ RingReader::~RingReader()
 void RingReader::run()
 {
     nameCurrentThread("waste reader");
-    const std::uint32_t allFree = m_freeTags;
+    const std::uint64_t allFree = m_freeTags;
     while (true) {
         if (!m_stopping.load(std::memory_order_relaxed))
             fillQueue();
@@ -74,24 +74,36 @@ void RingReader::run()
 void RingReader::fillQueue()
 {
     while (m_freeTags != 0) {
-        // Guesses leave half of the places to what may be announced at any moment.
-        const auto underWay = m_depth - static_cast<std::uint32_t>(std::popcount(m_freeTags));
-        const auto job =
-            m_queue.beginRead(underWay < m_depth / 2 ? ReadQueue::Wanted::Anything : ReadQueue::Wanted::AnnouncedOnly);
+        const auto job = m_queue.beginRead(room());
         if (!job)
             return;
         const auto tag = static_cast<std::uint32_t>(std::countr_zero(m_freeTags));
-        m_freeTags &= ~(1U << tag);
+        m_freeTags &= ~(std::uint64_t{1} << tag);
+        ++m_underWay[m_store.driveOf(job->key)];
         m_jobs[tag] = *job;
         const RecordStore::Place place = m_store.place(job->key);
         m_reads->start(*place.file, place.offsetBytes, job->target, tag);
     }
 }
 
+ReadQueue::Room RingReader::room() const
+{
+    ReadQueue::Room room{};
+    for (std::uint32_t drive = 0; drive < m_store.driveCount(); ++drive) {
+        // Guesses leave half of the places to what may be announced at any moment.
+        if (m_underWay[drive] < m_depth / 2)
+            room[drive] = ReadQueue::Wanted::Anything;
+        else if (m_underWay[drive] < m_depth)
+            room[drive] = ReadQueue::Wanted::AnnouncedOnly;
+    }
+    return room;
+}
+
 void RingReader::finish(const AsyncReads::Done& done)
 {
     const ReadQueue::Job job = m_jobs[done.tag];
-    m_freeTags |= 1U << done.tag;
+    m_freeTags |= std::uint64_t{1} << done.tag;
+    --m_underWay[m_store.driveOf(job.key)];
     // What did not come whole is read once more in the plain way, which knows when to try again and how to
     // report.
     m_queue.endRead(job, done.isWhole ? m_store.check(job.key, job.target) : m_store.read(job.key, job.target));

@@ -6,23 +6,34 @@
 
 namespace waste {
 
-ThreadReaders::ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t count)
+ThreadReaders::ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t countPerDrive)
     : m_queue(queue)
     , m_store(store)
 {
-    m_threads.reserve(count);
+    const std::uint32_t drives = store.driveCount();
+    m_threads.reserve(std::size_t{drives} * countPerDrive);
     try {
-        // Guesses take one half of them, and the other one stays free for what is announced meanwhile.
-        while (m_threads.size() < count) {
-            m_threads.emplace_back(&ThreadReaders::run, this,
-                m_threads.size() % 2 == 0 ? ReadQueue::Wanted::Anything : ReadQueue::Wanted::AnnouncedOnly);
+        for (std::uint32_t i = 0; i < countPerDrive; ++i) {
+            for (std::uint32_t drive = 0; drive < drives; ++drive) {
+                // Guesses take one half of them, and the other one stays free for what is announced meanwhile.
+                ReadQueue::Room room{};
+                room[drive] = i % 2 == 0 ? ReadQueue::Wanted::Anything : ReadQueue::Wanted::AnnouncedOnly;
+                m_threads.emplace_back(&ThreadReaders::run, this, room);
+            }
         }
     } catch (const std::system_error&) {
-        // The system is out of threads.
+        // The system is out of threads. A drive that nobody reads would be waited for.
+        if (m_threads.size() < drives)
+            stop();
     }
 }
 
 ThreadReaders::~ThreadReaders()
+{
+    stop();
+}
+
+void ThreadReaders::stop()
 {
     {
         const std::lock_guard lock(m_mutex);
@@ -31,6 +42,7 @@ ThreadReaders::~ThreadReaders()
     m_woken.notify_all();
     for (std::thread& thread : m_threads)
         thread.join();
+    m_threads.clear();
 }
 
 void ThreadReaders::wake()
@@ -42,7 +54,7 @@ void ThreadReaders::wake()
     m_woken.notify_all();
 }
 
-void ThreadReaders::run(ReadQueue::Wanted wanted)
+void ThreadReaders::run(const ReadQueue::Room& room)
 {
     nameCurrentThread("waste reader");
     std::uint64_t seen = 0; // calls of wake() before the queue was looked at
@@ -53,7 +65,7 @@ void ThreadReaders::run(ReadQueue::Wanted wanted)
                 return;
             seen = m_wakeCount;
         }
-        if (const auto job = m_queue.beginRead(wanted)) {
+        if (const auto job = m_queue.beginRead(room)) {
             m_queue.endRead(*job, m_store.read(job->key, job->target));
             continue;
         }

@@ -11,11 +11,11 @@
 
 namespace waste {
 
-// Readers that work everywhere: a few threads, each inside one blocking read of one record.
+// Readers that work everywhere: a few threads for each drive, each inside one blocking read of one record.
 class ThreadReaders final : public RecordReader {
 public:
-    // Fewer threads, even none, where the system has no more: what no reader reads, the consumer does.
-    ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t count);
+    // Fewer threads, even none, where the system has no more: then the consumer reads everything itself.
+    ThreadReaders(ReadQueue& queue, const RecordStore& store, std::uint32_t countPerDrive);
     ~ThreadReaders() override;
     void wake() override;
     [[nodiscard]] std::string_view name() const override { return "threads"; }
@@ -23,7 +23,8 @@ public:
     [[nodiscard]] std::size_t count() const { return m_threads.size(); }
 
 private:
-    void run(ReadQueue::Wanted wanted);
+    void run(const ReadQueue::Room& room);
+    void stop();
 
     ReadQueue& m_queue;
     const RecordStore& m_store;

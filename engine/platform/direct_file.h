@@ -50,6 +50,8 @@ public:
 
     [[nodiscard]] std::uint64_t sizeBytes() const { return m_sizeBytes; } // when it was opened
     [[nodiscard]] bool isDirect() const { return m_isDirect; }
+    // Files with the same number are on one file system; 0 where that is not known.
+    [[nodiscard]] std::uint64_t volume() const { return m_file.volume(); }
     [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
     // Transfers asked of the system so far, the probe of open() not counted.
     [[nodiscard]] std::uint64_t readCount() const { return m_readCount.load(std::memory_order_relaxed); }

@@ -34,6 +34,7 @@ public:
     std::size_t readAt(std::uint64_t offsetBytes, std::span<std::byte> target, std::error_code& error) const;
     std::size_t writeAt(std::uint64_t offsetBytes, std::span<const std::byte> source, std::error_code& error);
     std::uint64_t sizeBytes(std::error_code& error) const; // an error for what is no ordinary file
+    [[nodiscard]] std::uint64_t volume() const; // of the file system; 0: not known
     void resize(std::uint64_t sizeBytes, std::error_code& error);
     // Content and size are on the device when this returns.
     void flush(std::error_code& error);

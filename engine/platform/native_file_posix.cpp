@@ -136,6 +136,12 @@ std::uint64_t NativeFile::sizeBytes(std::error_code& error) const
     return static_cast<std::uint64_t>(facts.st_size);
 }
 
+std::uint64_t NativeFile::volume() const
+{
+    struct stat facts = {};
+    return ::fstat(static_cast<int>(m_handle), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_dev) : 0;
+}
+
 void NativeFile::resize(std::uint64_t sizeBytes, std::error_code& error)
 {
     error.clear();

@@ -120,6 +120,12 @@ std::uint64_t NativeFile::sizeBytes(std::error_code& error) const
     return static_cast<std::uint64_t>(size.QuadPart);
 }
 
+std::uint64_t NativeFile::volume() const
+{
+    BY_HANDLE_FILE_INFORMATION facts = {};
+    return GetFileInformationByHandle(handleOf(m_handle), &facts) ? facts.dwVolumeSerialNumber : 0;
+}
+
 void NativeFile::resize(std::uint64_t sizeBytes, std::error_code& error)
 {
     error.clear();

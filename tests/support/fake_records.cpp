@@ -21,6 +21,8 @@ public:
     }
     [[nodiscard]] const Grid& grid() const override { return m_disk->m_grid; }
     [[nodiscard]] bool isDirect() const override { return true; }
+    [[nodiscard]] std::uint32_t driveCount() const override { return m_disk->m_driveCount; }
+    [[nodiscard]] std::uint32_t driveOf(ExpertKey key) const override { return key.layer % m_disk->m_driveCount; }
     Status read(ExpertKey key, std::span<std::byte> target) const override { return m_disk->read(key, target); }
     [[nodiscard]] Place place(ExpertKey) const override { return {}; }
     [[nodiscard]] Status check(ExpertKey, std::span<const std::byte>) const override { return {}; }
@@ -35,8 +37,9 @@ private:
     FakeRecords* m_disk;
 };
 
-FakeRecords::FakeRecords(const RecordStore::Grid& grid)
+FakeRecords::FakeRecords(const RecordStore::Grid& grid, std::uint32_t driveCount)
     : m_grid(grid)
+    , m_driveCount(driveCount)
     , m_readsOfRecord(std::size_t{grid.layerCount} * grid.expertCount)
 {
 }

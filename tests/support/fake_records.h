@@ -16,7 +16,8 @@ namespace waste::test {
 // under test owns a store over it.
 class FakeRecords {
 public:
-    explicit FakeRecords(const RecordStore::Grid& grid);
+    // Layers lie on the drives in turn.
+    explicit FakeRecords(const RecordStore::Grid& grid, std::uint32_t driveCount = 1);
 
     [[nodiscard]] std::unique_ptr<const RecordStore> store();
     // Whether a view that the cache gave out holds the record of this expert.
@@ -38,6 +39,7 @@ private:
     [[nodiscard]] std::size_t indexOf(ExpertKey key) const;
 
     const RecordStore::Grid m_grid;
+    const std::uint32_t m_driveCount;
     mutable std::mutex m_mutex; // guards everything below
     std::condition_variable m_changed;
     std::vector<std::uint64_t> m_readsOfRecord;
