@@ -39,9 +39,10 @@ void ConversionReporter::operator()(const ConvertEvent& event)
 
 void ConversionReporter::json(const ConvertPlan& plan)
 {
-    m_output.json({{"event", "plan"}, {"container_bytes", plan.containerBytes}, {"layers", plan.layers},
-        {"layers_kept", plan.layersKept}, {"experts", plan.expertCount}, {"expert_bytes", plan.expertBytes},
-        {"trunk_bytes", plan.trunkBytes}, {"trunk_bytes_kept", plan.trunkBytesKept}});
+    m_output.json({{"event", "plan"}, {"settings", plan.settings}, {"container_bytes", plan.containerBytes},
+        {"layers", plan.layers}, {"layers_kept", plan.layersKept}, {"experts", plan.expertCount},
+        {"expert_bytes", plan.expertBytes}, {"trunk_bytes", plan.trunkBytes},
+        {"trunk_bytes_kept", plan.trunkBytesKept}});
 }
 
 void ConversionReporter::text(const ConvertPlan& plan)
@@ -54,6 +55,7 @@ void ConversionReporter::text(const ConvertPlan& plan)
             plan.layersKept.size(), layers,
             100 * static_cast<double>(plan.trunkBytesKept)
                 / static_cast<double>(std::max<std::uint64_t>(1, plan.trunkBytes))));
+    m_output.detail("settings: " + plan.settings);
     m_output.note("converting " + std::to_string(plan.layers.size()) + " layers with experts; the model will take "
         + host::formatSize(plan.containerBytes) + "; Ctrl-C stops safely");
 }

@@ -26,6 +26,13 @@ public:
                 "vq3r, vq4p (3 bits a weight) or vq2r (2 bits, loses much)")
             .byDefault("vq3r");
         arguments
+            .value("--quality", "LEVEL",
+                choiceInto<ConvertQuality, ConvertQuality>(m_options.quality,
+                    {{"fast", ConvertQuality::Fast}, {"default", ConvertQuality::Default},
+                        {"best", ConvertQuality::Best}}),
+                "fast, default or best: more work, less lost, same size")
+            .byDefault("default");
+        arguments
             .value("--trunk-bits", "N",
                 choiceInto<std::uint32_t, std::uint32_t>(m_options.trunkBits, {{"3", 3}, {"4", 4}, {"8", 8}}),
                 "3, 4 or 8 bits for the resident matrices")

@@ -122,6 +122,7 @@ void Conversion::warnOfDamage(const BankEntry& bank, const std::string& damage)
 void Conversion::announce()
 {
     ConvertPlan announced;
+    announced.settings = settingsOfRecipe(m_plan.recipe);
     announced.containerBytes = m_plan.containerBytes();
     announced.trunkBytes = m_plan.trunkBytes();
     announced.trunkBytesKept = m_trunk.finishedBytes();

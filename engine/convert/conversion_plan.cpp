@@ -268,6 +268,15 @@ std::string recipeText(const ConvertOptions& options, std::string_view source)
         + std::string(kRecipeSource) + std::string(source);
 }
 
+std::string settingsOfRecipe(std::string_view recipe)
+{
+    constexpr std::size_t kBytesMax = 100; // of what is told to a user
+    const std::string_view settings = recipe.substr(0, recipe.rfind(kRecipeSource));
+    const bool isReadable = settings.size() < recipe.size() && settings.size() <= kBytesMax
+        && std::ranges::all_of(settings, [](char c) { return c >= ' ' && c <= '~'; });
+    return isReadable ? std::string(settings) : std::string();
+}
+
 std::string sourceOfRecipe(std::string_view recipe)
 {
     const std::size_t mark = recipe.rfind(kRecipeSource);

@@ -56,23 +56,36 @@ Result<bool> isEmptyTarget(const std::filesystem::path& target)
     return std::ranges::all_of(entries, [](const auto& entry) { return entry.filename() == WorkFolder::kName; });
 }
 
+// Why this recipe cannot go on with what another has made.
+std::string otherRecipe(std::string_view made, const ConversionPlan& plan)
+{
+    const std::string settings = settingsOfRecipe(made);
+    if (settings.empty() || sourceOfRecipe(made) != plan.source)
+        return "of other weights";
+    return "with other settings (" + settings + "; now " + settingsOfRecipe(plan.recipe) + ")";
+}
+
 // What is in the way, in words; empty: nothing. A container in the target decides, else what was begun there,
 // else whether there is anything at all. Fills state.published.
 Result<std::string> findOccupant(
-    const WorkFolder& folder, const std::string& recipe, const std::optional<StoredPlan>& begun, TargetState& state)
+    const WorkFolder& folder, const ConversionPlan& plan, const std::optional<StoredPlan>& begun, TargetState& state)
 {
     const auto text = readSmallFile(folder.target() / kManifestFile, Manifest::kBytesMax);
     if (text || text.error().code == ErrorCode::Corrupt) {
         auto manifest = text ? Manifest::parse(*text) : Result<Manifest>(text.error());
-        if (!manifest || manifest->desktop.recipe != recipe)
-            return std::string("a container that was made differently");
+        if (!manifest)
+            return std::string("a container that cannot be read");
+        if (manifest->desktop.recipe != plan.recipe)
+            return "a container " + otherRecipe(manifest->desktop.recipe, plan);
         state.published = std::move(*manifest);
         return std::string();
     }
     if (text.error().code != ErrorCode::NotFound)
         return text.error();
+    if (begun && begun->recipe != plan.recipe)
+        return "an unfinished conversion " + otherRecipe(begun->recipe, plan);
     if (begun)
-        return std::string(begun->recipe == recipe ? "" : "an unfinished conversion with other settings or weights");
+        return std::string();
     WASTE_TRY(const bool isEmpty, isEmptyTarget(folder.target()));
     return std::string(isEmpty ? "" : "other files");
 }
@@ -104,11 +117,11 @@ Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan
 {
     TargetState state;
     WASTE_TRY(const std::optional<StoredPlan> begun, readPlan(folder.target()));
-    WASTE_TRY(const std::string occupant, findOccupant(folder, plan.recipe, begun, state));
+    WASTE_TRY(const std::string occupant, findOccupant(folder, plan, begun, state));
     if (!occupant.empty() && !options.force)
         return Error{ErrorCode::InvalidArgument, "target_occupied",
             textFromPath(folder.target()) + " already holds " + occupant
-                + "; choose another folder, or replace it by force"};
+                + "; choose another folder or the same settings, or replace it by force"};
     if (occupant.empty() && begun && begun->recipe == plan.recipe) {
         state.created = begun->created;
         return state;

@@ -65,6 +65,7 @@ private Q_SLOTS:
             kinds << event["event"_L1].toString();
         QCOMPARE(kinds.first(), QString("plan"));
         QCOMPARE(events.first()["layers"_L1].toArray(), QJsonArray({1, 2, 3, 4, 5, 6}));
+        QVERIFY(events.first()["settings"_L1].toString().startsWith("VQ4P default, trunk 4 bits"));
         QVERIFY(events.first()["container_bytes"_L1].toInt() > 0);
         QCOMPARE(kinds.count("layer_start"), 6);
         QCOMPARE(kinds.count("layer_done"), 6);
@@ -140,6 +141,20 @@ private Q_SLOTS:
         COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format",
                          "vq4p", "--force", "-q"}),
             0);
+    }
+
+    void moreWorkLosesLess()
+    {
+        double before = 1;
+        for (const char* quality : {"fast", "default", "best"}) {
+            const QString model = m_folder->filePath(quality);
+            const auto outcome =
+                runWaste({"convert", "--src", kSource, "--out", model, "--quality", quality, "--json"});
+            COMPARE_EXIT(outcome, 0);
+            const double error = outcome.jsonLines().last()["expert_error"_L1].toDouble();
+            QVERIFY2(error > 0 && error < before, qPrintable(QString::number(error)));
+            before = error;
+        }
     }
 
     void twoBitsAreWarnedAbout()

@@ -82,8 +82,8 @@ const QList<QPair<const char*, QList<OptionRow>>> kTable = {
     {"reply", kCommonRows + QList<OptionRow>{{"--start-channel", "response", "answer"}}},
     {"convert",
         kCommonRows
-            + QList<OptionRow>{{"--jobs", "2", "x"}, {"--expert-format", "vq4p", "vq5"}, {"--trunk-bits", "8", "5"},
-                {"--force", nullptr, nullptr}}},
+            + QList<OptionRow>{{"--jobs", "2", "x"}, {"--expert-format", "vq4p", "vq5"}, {"--quality", "best", "good"},
+                {"--trunk-bits", "8", "5"}, {"--force", nullptr, nullptr}}},
 };
 
 } // namespace

@@ -29,15 +29,20 @@ struct Planned {
     ConversionPlan plan;
 };
 
+Result<Planned> planOf(const fs::path& checkpoint, const ConvertOptions& options)
+{
+    WASTE_TRY(auto files, CheckpointFiles::open(checkpoint));
+    WASTE_TRY(ConversionPlan plan, planConversion(*files, options));
+    return Planned{std::move(files), std::move(plan)};
+}
+
 Result<Planned> planOf(
     const fs::path& checkpoint, ExpertFormat format = ExpertFormat::Vq3r, std::uint32_t trunkBits = 4)
 {
     ConvertOptions options;
     options.expertFormat = format;
     options.trunkBits = trunkBits;
-    WASTE_TRY(auto files, CheckpointFiles::open(checkpoint));
-    WASTE_TRY(ConversionPlan plan, planConversion(*files, options));
-    return Planned{std::move(files), std::move(plan)};
+    return planOf(checkpoint, options);
 }
 
 // Formats and bytes of a part of the trunk.
@@ -194,8 +199,27 @@ private Q_SLOTS:
         for (const auto& planned : {planOf(path), planOf(path, ExpertFormat::Vq4p), planOf(path, ExpertFormat::Vq2r),
                  planOf(path, ExpertFormat::Vq3r, 8), planOf(two.path().toStdString())})
             recipes.insert(planned->plan.recipe);
-        QCOMPARE(recipes.size(), std::size_t{5});
+        for (const ConvertQuality quality : {ConvertQuality::Fast, ConvertQuality::Best}) {
+            ConvertOptions options;
+            options.quality = quality;
+            recipes.insert(planOf(path, options)->plan.recipe);
+        }
+        QCOMPARE(recipes.size(), std::size_t{7});
         QCOMPARE(planOf(path)->plan.recipe, planOf(path)->plan.recipe);
+    }
+
+    void aRecipeIsReadBackUnlessItIsNotOurs()
+    {
+        ConvertOptions options;
+        options.expertFormat = ExpertFormat::Vq4p;
+        options.quality = ConvertQuality::Best;
+        const std::string recipe = recipeText(options, "ab");
+        QVERIFY(recipe.starts_with(settingsOfRecipe(recipe) + ","));
+        QVERIFY(settingsOfRecipe(recipe).starts_with("VQ4P best, trunk 4 bits, version "));
+        QCOMPARE(sourceOfRecipe(recipe), std::string("ab"));
+        for (const std::string& foreign :
+            {std::string(), std::string("greedy"), "\x1b[2J" + recipe, std::string(200, 'x') + recipe})
+            QCOMPARE(settingsOfRecipe(foreign), std::string());
     }
 
     void everyRequiredTensorIsMissed_data()

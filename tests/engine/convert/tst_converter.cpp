@@ -208,6 +208,27 @@ private Q_SLOTS:
         compareWithReference(options.target);
     }
 
+    void anUnfinishedConversionOfAnotherQualityGoesOnWithItsOwn()
+    {
+        ConvertOptions options = optionsFor(place("quality"));
+        options.quality = ConvertQuality::Fast;
+        CancelFlag cancel;
+        const auto sink = [&](const ConvertEvent& event) {
+            if (const auto* plan = std::get_if<ConvertPlan>(&event))
+                QVERIFY(plan->settings.find(" fast, ") != std::string::npos);
+            if (std::holds_alternative<ConvertLayerDone>(event))
+                cancel.cancel();
+        };
+        QVERIFY(!convert(options, sink, &cancel));
+        options.quality = ConvertQuality::Default;
+        const auto refused = convert(options);
+        QCOMPARE(refused.error().reason, std::string("target_occupied"));
+        for (const char* part : {"unfinished", " fast, ", "; now ", " default, "})
+            QVERIFY2(refused.error().message.find(part) != std::string::npos, refused.error().message.c_str());
+        options.quality = ConvertQuality::Fast;
+        QCOMPARE(convert(options)->layersKept, 1U);
+    }
+
     void aFolderOfOtherThingsIsLeftAlone()
     {
         const ConvertOptions options = optionsFor(place("home"));
