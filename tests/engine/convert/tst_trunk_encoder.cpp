@@ -1,7 +1,6 @@
-// The trunk's encoder against byte vectors of the specification and the reference decoder, and the error that its
-// scales leave.
+// The trunk's encoder against bytes written by hand, the reference decoder and the scales of the public converter, and
+// the error that its own scales leave.
 
-#include "base/crc32.h"
 #include "base/half.h"
 #include "container/dequantize.h"
 #include "container/format.h"
@@ -11,6 +10,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <limits>
 
 using namespace waste;
 using namespace waste::test;
@@ -61,13 +61,22 @@ SquaredError errorBetween(std::span<const float> original, std::span<const float
     return error;
 }
 
-// x[r][c] = sin(1 + 130 r + c), the matrix of the specification's vectors.
-std::vector<float> sineMatrix()
+// A group with the public scale amax / highest (spec: conversion 5).
+SquaredError errorOfPlainScale(std::span<const float> group, float highest)
 {
-    std::vector<float> values(260);
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(std::sin(1.0 + static_cast<double>(i)));
-    return values;
+    float amax = 0;
+    for (const float value : group)
+        amax = std::max(amax, std::abs(value));
+    const float scale = amax / highest;
+    SquaredError error;
+    for (const float value : group)
+        error.add(value, floatFromHalf(halfFromFloat(scale)) * std::nearbyint(value / scale));
+    return error;
+}
+
+QByteArray bytesOf(std::span<const std::byte> bytes, qsizetype count)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), count};
 }
 
 } // namespace
@@ -76,60 +85,90 @@ class TrunkEncoderTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void trunkBytesAreThoseOfTheSpecification_data()
+    void codesLieWhereTheSpecificationSays_data()
     {
         QTest::addColumn<int>("format");
-        QTest::addColumn<quint64>("rowBytes");
+        QTest::addColumn<QList<float>>("codes"); // the others of the row are zero
         QTest::addColumn<QByteArray>("start");
-        QTest::addColumn<QList<int>>("scales");
-        QTest::addColumn<quint32>("payloadCrc");
-        QTest::addColumn<quint32>("scalesCrc");
-        QTest::newRow("Q8G") << 2 << quint64{256} << QByteArray::fromHex("6b7312a0")
-                             << QList<int>{0x2008, 0x1F80, 0x2007, 0x1FEE} << 0xF8C1A4ABU << 0x6D154405U;
-        QTest::newRow("Q4G") << 3 << quint64{128} << QByteArray::fromHex("ee3961fd")
-                             << QList<int>{0x3092, 0x3040, 0x3091, 0x307F} << 0xDDE38DEBU << 0xA1744D99U;
-        QTest::newRow("Q3G") << 7 << quint64{97} << QByteArray::fromHex("3f95f955")
-                             << QList<int>{0x3555, 0x34F6, 0x3554, 0x353F} << 0xD3ED39A6U << 0x7D771DEDU;
+        QTest::addColumn<QByteArray>("zeros"); // how they go on
+        QTest::newRow("Q8G") << 2 << QList<float>{127, -127, 1, -2} << QByteArray::fromHex("7f8101fe")
+                             << QByteArray::fromHex("000000");
+        QTest::newRow("Q4G") << 3 << QList<float>{-8, 7, 1, -2} << QByteArray::fromHex("f069")
+                             << QByteArray::fromHex("888888");
+        // Codes 0, 7, 5, 2, 4, 4, 4, 4 from the lowest bit on.
+        QTest::newRow("Q3G") << 7 << QList<float>{-4, 3, 1, -2} << QByteArray::fromHex("784592")
+                             << QByteArray::fromHex("244992");
     }
-    void trunkBytesAreThoseOfTheSpecification()
+    void codesLieWhereTheSpecificationSays()
     {
         QFETCH(int, format);
-        QFETCH(quint64, rowBytes);
+        QFETCH(QList<float>, codes);
         QFETCH(QByteArray, start);
-        QFETCH(QList<int>, scales);
-        QFETCH(quint32, payloadCrc);
-        QFETCH(quint32, scalesCrc);
-        const EncodedTrunk encoded = encodeTrunk(static_cast<WeightFormat>(format), sineMatrix(), 2, 130);
-        QCOMPARE(encoded.layout.rowBytes, std::uint64_t{rowBytes});
-        QCOMPARE(QByteArray(reinterpret_cast<const char*>(encoded.payload.data()), 4), start);
-        QCOMPARE(QList<int>(encoded.scales.begin(), encoded.scales.end()), scales);
-        QCOMPARE(crc32(encoded.payload), payloadCrc);
-        QCOMPARE(crc32(std::as_bytes(std::span(encoded.scales))), scalesCrc);
+        QFETCH(QByteArray, zeros);
+        constexpr float kScale = 0.0625F;
+        std::vector<float> values(130);
+        for (qsizetype i = 0; i < codes.size(); ++i)
+            values[static_cast<std::size_t>(i)] = kScale * codes[i];
+        const EncodedTrunk encoded = encodeTrunk(static_cast<WeightFormat>(format), values, 1, 130);
+        QCOMPARE(bytesOf(encoded.payload, start.size() + zeros.size()), start + zeros);
+        if (format == 7)
+            QCOMPARE(encoded.payload.back(), std::byte{0}); // the guard
+        QCOMPARE(floatFromHalf(encoded.scales[0]), kScale);
+        QCOMPARE(encoded.error.difference, 0.0);
     }
 
     void trunkErrorsAreWhatTheDecoderMakes_data()
     {
         QTest::addColumn<int>("format");
-        QTest::addColumn<double>("expected"); // of Gaussian weights (spec: conversion 5)
+        QTest::addColumn<double>("errorMax"); // of Gaussian weights; plain scales leave 0.65, 11.7 and 27.4 %
         QTest::newRow("F32") << 0 << 0.0;
-        QTest::newRow("Q8G") << 2 << 0.0065;
-        QTest::newRow("Q4G") << 3 << 0.1172;
-        QTest::newRow("Q3G") << 7 << 0.274;
+        QTest::newRow("Q8G") << 2 << 0.0064;
+        QTest::newRow("Q4G") << 3 << 0.098;
+        QTest::newRow("Q3G") << 7 << 0.19;
     }
     void trunkErrorsAreWhatTheDecoderMakes()
     {
         QFETCH(int, format);
-        QFETCH(double, expected);
+        QFETCH(double, errorMax);
         const auto weightFormat = static_cast<WeightFormat>(format);
-        const std::vector<float> values = gaussians(300 * 200, 11);
-        const EncodedTrunk encoded = encodeTrunk(weightFormat, values, 300, 200);
-        const SquaredError measured = errorBetween(values, decode(weightFormat, encoded));
-        QVERIFY(std::abs(encoded.error.difference - measured.difference) <= 1e-9 * measured.norm);
-        QVERIFY2(std::abs(measured.relative() - expected) <= 0.03 * expected,
-            qPrintable(QString::number(measured.relative())));
-        const EncodedTrunk threaded = encodeTrunk(weightFormat, values, 300, 200, 5);
-        QVERIFY(threaded.payload == encoded.payload && threaded.scales == encoded.scales);
-        QCOMPARE(threaded.error.difference, encoded.error.difference);
+        for (const std::vector<float>& values : {gaussians(300 * 256, 11), expertLike(300, 256, 12)}) {
+            const EncodedTrunk encoded = encodeTrunk(weightFormat, values, 300, 256);
+            const SquaredError measured = errorBetween(values, decode(weightFormat, encoded));
+            QVERIFY(std::abs(encoded.error.difference - measured.difference) <= 1e-9 * measured.norm);
+            QVERIFY2(measured.relative() <= errorMax, qPrintable(QString::number(measured.relative())));
+            QVERIFY(measured.relative() >= 0.9 * errorMax); // less is a mistake in the measurement
+            const EncodedTrunk threaded = encodeTrunk(weightFormat, values, 300, 256, 5);
+            QVERIFY(threaded.payload == encoded.payload && threaded.scales == encoded.scales);
+            QCOMPARE(threaded.error.difference, encoded.error.difference);
+        }
+    }
+
+    void noGroupIsWorseThanWithThePlainScale_data()
+    {
+        QTest::addColumn<int>("format");
+        QTest::addColumn<float>("highest");
+        QTest::newRow("Q8G") << 2 << 127.0F;
+        QTest::newRow("Q4G") << 3 << 7.0F;
+        QTest::newRow("Q3G") << 7 << 3.0F;
+    }
+    void noGroupIsWorseThanWithThePlainScale()
+    {
+        QFETCH(int, format);
+        QFETCH(float, highest);
+        const auto weightFormat = static_cast<WeightFormat>(format);
+        constexpr std::size_t kGroups = 500;
+        std::vector<float> values = gaussians(kGroups * kTrunkGroup, 5);
+        for (std::size_t i = 0; i < values.size(); i += 97)
+            values[i] *= 9; // outliers, which a scale may cut off only where that pays
+        const std::vector<float> decoded =
+            decode(weightFormat, encodeTrunk(weightFormat, values, kGroups, kTrunkGroup));
+        for (std::size_t first = 0; first < values.size(); first += kTrunkGroup) {
+            const auto group = std::span(values).subspan(first, kTrunkGroup);
+            const double plain = errorOfPlainScale(group, highest).difference;
+            const double fitted = errorBetween(group, std::span(decoded).subspan(first, kTrunkGroup)).difference;
+            // Both scales are rounded to f16, which for one of them may be the worse luck.
+            QVERIFY2(fitted <= 1.01 * plain, qPrintable(QString("%1 > %2").arg(fitted).arg(plain)));
+        }
     }
 
     void aTrunkScaleBeyondHalfPrecisionIsReported()
@@ -138,6 +177,20 @@ private Q_SLOTS:
         values[5] = 1e9F;
         QVERIFY(!encodeTrunk(WeightFormat::Q8G, values, 1, 128).error.isFinite());
         QVERIFY(encodeTrunk(WeightFormat::F32, values, 1, 128).error.isFinite());
+        values.assign(128, -3e38F); // no square of it is finite
+        QVERIFY(!encodeTrunk(WeightFormat::Q4G, values, 1, 128).error.isFinite());
+        values.assign(128, 1.0F);
+        values[7] = std::numeric_limits<float>::quiet_NaN();
+        QVERIFY(!encodeTrunk(WeightFormat::Q4G, values, 1, 128).error.isFinite());
+        values[7] = -std::numeric_limits<float>::infinity();
+        QVERIFY(!encodeTrunk(WeightFormat::Q3G, values, 1, 128).error.isFinite());
+    }
+
+    void weightsBelowHalfPrecisionBecomeZero()
+    {
+        const std::vector<float> values(128, 1e-25F);
+        for (const WeightFormat format : {WeightFormat::Q8G, WeightFormat::Q4G, WeightFormat::Q3G})
+            QVERIFY(decode(format, encodeTrunk(format, values, 1, 128)) == std::vector<float>(128));
     }
 
     void zeroRowsStayZero()
