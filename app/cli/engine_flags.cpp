@@ -78,7 +78,9 @@ void declareEngineFlags(Arguments& arguments, EngineFlags& flags)
         .environmentInverted("WASTE_DIRECT");
     arguments.flag("--exact", options.exact, "use exact kernels only");
 
-    arguments.flag("--vision", options.vision, "load the vision tower also without a picture");
+    arguments.flag(
+        "--vision", [&options] { options.vision = VisionUse::FromTheStart; },
+        "load the vision tower also without a picture");
 
     arguments.flag("--learn", options.learn, "save the expert hot list at the end");
     arguments.value("--usage", "FILE", fileInto(options.usageFile), "another hot list than the model's own");

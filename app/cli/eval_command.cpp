@@ -84,7 +84,8 @@ public:
         PictureFiles pictures(container);
         for (const auto& file : m_imageFiles)
             WASTE_TRY_STATUS(pictures.addFile(file));
-        m_flags.options.vision = m_flags.options.vision || !pictures.isEmpty();
+        if (!pictures.isEmpty())
+            m_flags.options.vision = VisionUse::FromTheStart;
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
         WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));

@@ -78,7 +78,8 @@ public:
                 "the prompt has " + std::to_string(rendered.ids.size()) + " tokens, the context "
                     + std::to_string(m_flags.options.contextTokens) + "; raise --ctx"};
 
-        m_flags.options.vision = m_flags.options.vision || !pictures.isEmpty();
+        if (!pictures.isEmpty())
+            m_flags.options.vision = VisionUse::FromTheStart;
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
         WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));

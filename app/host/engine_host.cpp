@@ -62,8 +62,7 @@ public:
 private:
     // On the thread:
     void openNow(const OpenModelRequest& request);
-    Status open(const OpenModelRequest& request, bool vision);
-    Status openForPictures();
+    Status open(const OpenModelRequest& request);
     void answerNow(const AnswerRequest& request, Clock::time_point asked);
     ReplyEnded run(const AnswerRequest& request);
     ChatSession::Callbacks callbacksFor(const AnswerRequest& request);
@@ -84,7 +83,6 @@ private:
     std::shared_ptr<const Container> m_container;
 
     // Used on the thread only:
-    OpenModelRequest m_opened;
     std::unique_ptr<Engine> m_engine;
     std::unique_ptr<ChatSession> m_session;
     TaskThread m_thread; // last: its tasks use everything above
@@ -178,7 +176,7 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
         status.phase = Phase::Opening;
         status.since = Clock::now();
     });
-    const Status opened = open(request, false);
+    const Status opened = open(request);
     if (!opened)
         closeNow();
     update([&](EngineStatus& status) {
@@ -196,9 +194,8 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
     });
 }
 
-Status EngineHost::Worker::open(const OpenModelRequest& request, bool vision)
+Status EngineHost::Worker::open(const OpenModelRequest& request)
 {
-    m_opened = request;
     WASTE_TRY(const auto container, Container::open(request.model));
     {
         const std::lock_guard lock(m_mutex);
@@ -214,7 +211,7 @@ Status EngineHost::Worker::open(const OpenModelRequest& request, bool vision)
     options.budgetBytes = request.budgetBytes;
     options.contextTokens = request.contextTokens;
     options.programBytes = request.programBytes;
-    options.vision = vision;
+    options.vision = VisionUse::WhenNeeded; // until the first picture the cache has that memory
     const ProgressSink progress = [this](const Progress& step) {
         update([&step](EngineStatus& status) {
             status.done = step.done;
@@ -225,28 +222,6 @@ Status EngineHost::Worker::open(const OpenModelRequest& request, bool vision)
     WASTE_TRY(auto session, m_engine->createSession());
     m_session = std::make_unique<ChatSession>(*m_engine, std::move(session), std::move(format), sampling);
     return {};
-}
-
-// The vision tower takes memory only from the first picture on: its part of the budget is the cache's until
-// then.
-Status EngineHost::Worker::openForPictures()
-{
-    if (m_engine->plan().visionBytes > 0)
-        return {};
-    const OpenModelRequest request = m_opened;
-    closeNow();
-    update([](EngineStatus& status) {
-        status.phase = Phase::Opening;
-        status.done = status.total = 0;
-    });
-    Status opened = open(request, true);
-    if (!opened) {
-        closeNow();
-        // Without pictures the conversation can still go on.
-        if (const Status again = open(request, false); !again)
-            closeNow();
-    }
-    return opened;
 }
 
 void EngineHost::Worker::closeNow()
@@ -305,10 +280,6 @@ ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
         status.since = Clock::now();
         status.error = {};
     });
-    if (Status opened = request.pictures.empty() ? Status() : openForPictures(); !opened) {
-        ended.endWith(std::move(opened.error()));
-        return ended;
-    }
     ended = m_session->answer(request, m_cancel, callbacksFor(request));
     const EngineStatus counted = status();
     ended.timings.thinkingTokens = counted.thinkingTokenCount;
@@ -333,7 +304,7 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
     };
     callbacks.reading = [this, start](std::uint64_t done, std::uint64_t total) {
         update([&](EngineStatus& status) {
-            if (status.phase == Phase::Looking || status.phase == Phase::Opening)
+            if (status.phase == Phase::Looking)
                 status.phase = Phase::Reading;
             if (const auto ms = msSince(start).count(); done > 0 && ms > 0)
                 status.readTokensPerSecond = 1000.0 * static_cast<double>(done) / static_cast<double>(ms);

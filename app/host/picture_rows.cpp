@@ -83,9 +83,11 @@ Result<std::span<const float>> PictureRows::rowsOf(
     if (entry.rows.empty()) {
         WASTE_TRY(const std::string file, readFile(entry.picture.file, kPictureBytesMax));
         const std::string& name = entry.picture.name;
-        const auto step = [&](const waste::Progress& done) {
-            if (progress)
-                progress(name, done.done, done.total);
+        const auto step = [&](const waste::Progress& at) {
+            if (!progress)
+                return;
+            const bool isLooking = at.stage == "vision"; // before that the tower is read from the disk
+            progress(name, isLooking ? at.done : 0, isLooking ? at.total : 0);
         };
         WASTE_TRY(entry.rows,
             m_engine.encodePicture(std::as_bytes(std::span(file)), name, step, &cancel, entry.picture.detail));

@@ -41,6 +41,7 @@ struct CacheCounters {
     Count guessesUseful = 0;
     Count guessesWasted = 0;
     Count slotsUsed = 0;
+    Count slotCount = 0;
     Count readWaitNs = 0;
     Count diskBusyNs = 0;
     LatencyHistogram latency;

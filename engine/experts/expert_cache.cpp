@@ -12,8 +12,9 @@ namespace {
 
 std::uint32_t windowOf(const ExpertCache::Options& options)
 {
-    const std::uint32_t oneToken = std::min(options.expertsPerToken, options.slotCount / 2);
-    return std::min(ExpertCache::kWindowMax, std::max(options.slotCount / 4, oneToken));
+    const std::uint32_t slotCount = options.slotCount - options.lendableSlotCount;
+    const std::uint32_t oneToken = std::min(options.expertsPerToken, slotCount / 2);
+    return std::min(ExpertCache::kWindowMax, std::max(slotCount / 4, oneToken));
 }
 
 } // namespace
@@ -23,6 +24,7 @@ Result<std::unique_ptr<ExpertCache>> ExpertCache::create(
 {
     Options effective = options;
     effective.slotCount = std::max(1U, options.slotCount);
+    effective.lendableSlotCount = std::min(options.lendableSlotCount, effective.slotCount - 1);
     effective.readerCount = std::min(options.readerCount, kReadersMax);
     WASTE_TRY(
         Arena slab, Arena::create(effective.slotCount * slotBytes(store->grid().recordBytes), "the expert cache"));
@@ -35,6 +37,7 @@ ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options
     : m_store(std::move(store))
     , m_grid(m_store->grid())
     , m_window(windowOf(options))
+    , m_lendableCount(options.lendableSlotCount)
     , m_slab(std::move(slab))
     , m_bytes(m_slab.take<std::byte>(m_slab.capacityBytes(), kSlotAlignment))
     , m_slots(m_grid, options.slotCount, options.policy, std::uint64_t{m_grid.layerCount} * options.expertsPerToken)
@@ -45,6 +48,7 @@ ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options
 {
     for (std::vector<std::uint32_t>* list : {&m_announced, &m_missing, &m_arrived, &m_guesses})
         list->reserve(m_grid.expertCount);
+    countSlots();
 }
 
 ExpertCache::~ExpertCache()
@@ -195,6 +199,26 @@ Result<ExpertSource::Pin> ExpertCache::acquire(ExpertKey key)
     return pin;
 }
 
+void ExpertCache::lend()
+{
+    const auto servingCount = static_cast<std::uint32_t>(m_loadingSince.size()) - m_lendableCount;
+    {
+        Lock lock(m_mutex);
+        forgetAnnouncement();
+        settleGuesses();
+        m_loaded.wait(lock, [&] { return m_slots.serveWith(servingCount); });
+        countSlots();
+    }
+    m_slab.discard(m_bytes.subspan(servingCount * slotBytes(m_grid.recordBytes)));
+}
+
+void ExpertCache::takeBack()
+{
+    const std::lock_guard lock(m_mutex);
+    (void)m_slots.serveWith(static_cast<std::uint32_t>(m_loadingSince.size())); // lent ones are never read into
+    countSlots();
+}
+
 void ExpertCache::waitUntilIdle()
 {
     const auto isIdle = [&] {
@@ -219,7 +243,7 @@ CacheStatistics ExpertCache::statistics() const
         .guessesUseful = CacheCounters::get(m_counters.guessesUseful),
         .guessesWasted = CacheCounters::get(m_counters.guessesWasted),
         .slotsUsed = static_cast<std::uint32_t>(CacheCounters::get(m_counters.slotsUsed)),
-        .slotCount = static_cast<std::uint32_t>(m_loadingSince.size()),
+        .slotCount = static_cast<std::uint32_t>(CacheCounters::get(m_counters.slotCount)),
         .readWait = std::chrono::nanoseconds(CacheCounters::get(m_counters.readWaitNs)),
         .diskBusy = std::chrono::nanoseconds(CacheCounters::get(m_counters.diskBusyNs)),
         .latency = m_counters.latency.summary(),
@@ -327,7 +351,7 @@ Status ExpertCache::makeResident(std::uint32_t record, Lock& lock)
             const ExpertKey key = m_slots.keyOf(record);
             return Error{ErrorCode::Internal, "internal",
                 "no slot is free for expert " + std::to_string(key.expert) + " of layer " + std::to_string(key.layer)
-                    + ": all " + std::to_string(m_slots.all().size()) + " are held"};
+                    + ": all " + std::to_string(m_slots.servingCount()) + " are held"};
         }
     }
     return {};
@@ -434,14 +458,20 @@ std::uint32_t ExpertCache::takeSlot(std::uint32_t record, SlotTable::Purpose pur
     const SlotTable::Taken taken = m_slots.take(record, purpose, isLeft(record) ? 1 : 0);
     if (taken.evicted)
         CacheCounters::add(m_counters.evictions, 1);
-    m_counters.slotsUsed.store(m_slots.usedCount(), std::memory_order_relaxed);
+    countSlots();
     return taken.slot;
 }
 
 void ExpertCache::vacate(std::uint32_t slot)
 {
     m_slots.vacate(slot);
+    countSlots();
+}
+
+void ExpertCache::countSlots()
+{
     m_counters.slotsUsed.store(m_slots.usedCount(), std::memory_order_relaxed);
+    m_counters.slotCount.store(m_slots.servingCount(), std::memory_order_relaxed);
 }
 
 } // namespace waste

@@ -41,6 +41,7 @@ public:
         // At 0 there is still one slot: a record has to be read somewhere. The consumer may hold as many
         // pins as there are slots.
         std::uint32_t slotCount = 0;
+        std::uint32_t lendableSlotCount = 0; // of them, see lend()
         std::uint32_t expertsPerToken = 1;
         std::uint32_t readerCount = 2; // per drive, two saturate NVMe; 0: the consumer reads everything itself
         CachePolicy policy = CachePolicy::Age;
@@ -73,6 +74,12 @@ public:
     // read-ahead is no error, the demand for the record reads once more. Errors: those of the store, Internal
     // when every slot is pinned.
     Result<Pin> acquire(ExpertKey key) override;
+
+    // Gives the memory of the lendable slots to somebody else, with what was in them, and takes it back. On the
+    // consumer's thread while nothing is pinned; waits for reads under way. What was announced or guessed and not
+    // begun is forgotten.
+    void lend();
+    void takeBack();
 
     // What earlier runs used: its counts, halved, so that an old list does not rule for long, and its records,
     // most used first, read in the background while nothing else is and slots are free. Before the first access.
@@ -130,10 +137,12 @@ private:
     [[nodiscard]] Wanted wantedOf(std::uint32_t record, const Room& room) const;
     std::uint32_t takeSlot(std::uint32_t record, SlotTable::Purpose purpose);
     void vacate(std::uint32_t slot);
+    void countSlots();
 
     const std::unique_ptr<const RecordStore> m_store;
     const RecordStore::Grid m_grid;
     const std::uint32_t m_window;
+    const std::uint32_t m_lendableCount;
     Arena m_slab;
     const std::span<std::byte> m_bytes; // [slot count][slot stride]
     CacheCounters m_counters;

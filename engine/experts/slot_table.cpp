@@ -1,5 +1,6 @@
 #include "experts/slot_table.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -10,6 +11,7 @@ SlotTable::SlotTable(const RecordStore::Grid& grid, std::uint32_t slotCount, Cac
     , m_rule{policy, halfAge, grid.layerCount}
     , m_slots(slotCount)
     , m_records(std::size_t{grid.layerCount} * grid.expertCount)
+    , m_servingCount(slotCount)
 {
     m_free.reserve(slotCount);
     for (std::uint32_t slot = slotCount; slot > 0; --slot)
@@ -70,7 +72,36 @@ void SlotTable::vacate(std::uint32_t slot)
     setInWindow(slot, false);
     m_records[m_slots[slot].record].slot = kNone;
     m_slots[slot] = Slot();
-    m_free.push_back(slot);
+    if (slot < m_servingCount)
+        m_free.push_back(slot);
+    else
+        m_slots[slot].state = State::Lent;
+}
+
+bool SlotTable::serveWith(std::uint32_t servingCount)
+{
+    assert(servingCount > 0 && servingCount <= m_slots.size());
+    m_servingCount = servingCount;
+    m_free.erase(std::remove_if(m_free.begin(), m_free.end(), [=](std::uint32_t slot) { return slot >= servingCount; }),
+        m_free.end());
+    bool isDone = true;
+    for (std::uint32_t slot = static_cast<std::uint32_t>(m_slots.size()); slot > 0; --slot) {
+        Slot& place = m_slots[slot - 1];
+        if (slot - 1 < servingCount) {
+            if (place.state == State::Lent) {
+                place.state = State::Free;
+                m_free.push_back(slot - 1);
+            }
+        } else if (place.state == State::Free) {
+            place.state = State::Lent;
+        } else if (place.state == State::Loading) {
+            isDone = false;
+        } else if (place.state != State::Lent) {
+            assert(place.state == State::Resident);
+            vacate(slot - 1);
+        }
+    }
+    return isDone;
 }
 
 void SlotTable::setInWindow(std::uint32_t slot, bool inWindow)
@@ -89,7 +120,7 @@ std::uint64_t SlotTable::bookkeepingBytes(const RecordStore::Grid& grid, std::ui
 // them are in use every slot is looked at.
 std::uint32_t SlotTable::findVictim(Purpose purpose)
 {
-    const auto slotCount = static_cast<std::uint32_t>(m_slots.size());
+    const std::uint32_t slotCount = m_servingCount;
     std::uint32_t victim = kNone;
     const auto consider = [&](std::uint32_t slot, Purpose reach) {
         if (isEvictable(slot, reach)

@@ -14,13 +14,13 @@ namespace waste {
 // nothing of threads and disks; records are numbered layer by layer.
 //
 // Every slot is in exactly one state: free, queued (chosen for a record, its read not begun), loading (one
-// thread writes it) or resident. Only resident slots are pinned, and slots that are pinned or loading are
-// never evicted. A claimed slot goes only to an access that finds no other.
+// thread writes it), resident, or lent (its memory serves somebody else). Only resident slots are pinned, and
+// slots that are pinned or loading are never evicted. A claimed slot goes only to an access that finds no other.
 class SlotTable {
 public:
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
-    enum class State : std::uint8_t { Free, Queued, Loading, Resident };
+    enum class State : std::uint8_t { Free, Queued, Loading, Resident, Lent };
     enum class Claim : std::uint8_t { None, Guess, Announced };
     struct Slot {
         std::uint32_t record = kNone;
@@ -43,7 +43,9 @@ public:
     [[nodiscard]] const std::vector<Slot>& all() const { return m_slots; }
     [[nodiscard]] std::uint32_t windowCount() const { return m_windowCount; }
     [[nodiscard]] bool isResident(std::uint32_t record) const;
-    [[nodiscard]] std::uint32_t usedCount() const { return static_cast<std::uint32_t>(m_slots.size() - m_free.size()); }
+    [[nodiscard]] std::uint32_t usedCount() const { return m_servingCount - static_cast<std::uint32_t>(m_free.size()); }
+    // The first of all(); those behind them are lent, or will be once nobody reads into them.
+    [[nodiscard]] std::uint32_t servingCount() const { return m_servingCount; }
 
     [[nodiscard]] bool hasFree() const { return !m_free.empty(); }
     [[nodiscard]] std::uint64_t clock() const { return m_clock; } // accesses so far
@@ -63,6 +65,11 @@ public:
     void vacate(std::uint32_t slot);
     void setInWindow(std::uint32_t slot, bool inWindow);
 
+    // Lends the last slots, or takes them back: `servingCount` of them remain, at least one. What is resident in a
+    // lent one is forgotten. False: one of them is being read into and becomes lent at a later call. None is pinned,
+    // queued or in the window.
+    [[nodiscard]] bool serveWith(std::uint32_t servingCount);
+
     static std::uint64_t bookkeepingBytes(const RecordStore::Grid& grid, std::uint32_t slotCount);
 
 private:
@@ -79,7 +86,8 @@ private:
     const EvictionRule m_rule;
     std::vector<Slot> m_slots;
     std::vector<Record> m_records; // [layers][experts]
-    std::vector<std::uint32_t> m_free;
+    std::vector<std::uint32_t> m_free; // serving ones
+    std::uint32_t m_servingCount;
     std::uint32_t m_windowCount = 0;
     std::uint64_t m_clock = 0; // accesses so far
     std::uint32_t m_layer = 0; // of the last of them

@@ -58,6 +58,9 @@ public:
     // Keeps all of it from being paged out. Error: Unsupported, saying what limit is in the way.
     [[nodiscard]] Status lock() { return m_pages.lock(); }
 
+    // A piece that is not needed for now: its memory goes back to the system until it is touched again.
+    void discard(std::span<std::byte> piece) { m_pages.discard(piece); }
+
     [[nodiscard]] std::uint64_t capacityBytes() const { return m_capacityBytes; }
     [[nodiscard]] std::uint64_t usedBytes() const { return m_usedBytes; }
 

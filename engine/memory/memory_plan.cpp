@@ -99,19 +99,36 @@ void lowerForPaging(MemoryPlan& plan)
     plan.loweredForPaging = true;
 }
 
+// A tower that comes with the first picture takes its memory from the cache. Where the cache would have none to
+// give, or would no longer hold every record, a budget of our own choice grows by it.
+void makeRoomForVision(MemoryPlan& plan, std::uint64_t visionBytes)
+{
+    const std::uint64_t spare = plan.rule == MemoryPlan::Rule::Everything || plan.budgetBytes < plan.floorBytes
+        ? 0
+        : plan.budgetBytes - plan.floorBytes;
+    if (spare < visionBytes)
+        plan.budgetBytes =
+            std::max(plan.budgetBytes, std::min(plan.budgetBytes + visionBytes, safeShareBytes(plan.machine)));
+}
+
 // A chunk for prefill, and the cache with the rest of the budget.
-void divideBudget(MemoryPlan& plan, const ModelSizes& sizes)
+void divideBudget(MemoryPlan& plan, const ModelSizes& sizes, VisionUse vision)
 {
     const std::uint64_t left = plan.budgetBytes - std::min(plan.budgetBytes, plan.floorBytes);
-    const ModelSizes::PrefillChunk chunk = longestChunk(sizes, left);
+    plan.visionFits = sizes.visionBytes > 0 && vision != VisionUse::Never && left >= plan.visionExtraBytes;
+    const std::uint64_t forVision = plan.visionFits ? plan.visionExtraBytes : 0;
+    const ModelSizes::PrefillChunk chunk = longestChunk(sizes, left - forVision);
     plan.prefillChunkTokens = chunk.tokens;
     plan.largerChunkBytes = chunk.extraBytes;
     if (plan.budgetBytes < plan.floorBytes || sizes.expertCount == 0)
         return;
     plan.expertCacheBytes = left - plan.largerChunkBytes + plan.minimumExpertCacheBytes;
-    const std::uint64_t records = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
-    plan.expertSlotCount =
-        static_cast<std::uint32_t>(std::min(records, plan.expertCacheBytes / slotBytes(sizes.recordBytes)));
+    const auto slots = [&sizes](std::uint64_t bytes) {
+        const std::uint64_t records = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
+        return static_cast<std::uint32_t>(std::min(records, bytes / slotBytes(sizes.recordBytes)));
+    };
+    plan.expertSlotCount = slots(plan.expertCacheBytes);
+    plan.visionSlotCount = plan.expertSlotCount - slots(plan.expertCacheBytes - forVision);
 }
 
 // Rounded up, so that a size typed back as it was read is enough.
@@ -152,8 +169,9 @@ Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request
     plan.stateBytes = (fullState + kept).value;
     plan.programBytes = request.programBytes != 0 ? request.programBytes : kProgramBytes;
     plan.scratchBytes = (Saturated{sizes.scratchBytes} + Saturated{plan.programBytes}).value;
-    plan.visionExtraBytes = request.vision ? 0 : sizes.visionBytes;
-    plan.visionBytes = request.vision ? sizes.visionBytes : 0;
+    const bool isAtOnce = request.vision == VisionUse::FromTheStart;
+    plan.visionExtraBytes = isAtOnce ? 0 : sizes.visionBytes;
+    plan.visionBytes = isAtOnce ? sizes.visionBytes : 0;
     plan.allExpertsBytes = sizes.allExpertsBytes;
     plan.workingSetBytes = (record * k * Saturated{sizes.moeLayerCount}).value;
     // Two tokens' experts of one layer, and a slot for each expert of one even where records are tiny.
@@ -177,7 +195,9 @@ Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request
     plan.rule = choice.rule;
     lowerForPaging(plan);
     plan.aboveSafeShare = plan.budgetBytes > safeShareBytes(machine);
-    divideBudget(plan, sizes);
+    if (request.budgetBytes == 0 && request.vision == VisionUse::WhenNeeded)
+        makeRoomForVision(plan, sizes.visionBytes);
+    divideBudget(plan, sizes, request.vision);
     return plan;
 }
 

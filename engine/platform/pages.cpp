@@ -102,6 +102,24 @@ Status Pages::lock()
         ErrorCode::Unsupported, "lock", std::to_string((m_bytes.size() >> 20) + 1) + " MiB cannot be locked: " + limit};
 }
 
+void Pages::discard(std::span<std::byte> part)
+{
+    const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+    const std::uintptr_t first = (begin + kPageAlignment - 1) / kPageAlignment * kPageAlignment;
+    const std::uintptr_t last = (begin + part.size()) / kPageAlignment * kPageAlignment;
+    if (first >= last)
+        return;
+    std::byte* const start = part.data() + (first - begin);
+#if defined(_WIN32)
+    DiscardVirtualMemory(start, last - first);
+#elif defined(__linux__)
+    (void)madvise(start, last - first, MADV_DONTNEED);
+#else
+    // Elsewhere advice alone keeps the pages: mapped anew in place they are gone.
+    (void)mmap(start, last - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+#endif
+}
+
 Pages::Pages(Pages&& other) noexcept
     : m_bytes(std::exchange(other.m_bytes, {}))
     , m_mapping(std::exchange(other.m_mapping, {}))

@@ -71,7 +71,7 @@ Status reserveParts(Engine::Internals& engine)
     const MemoryPlan& plan = engine.plan;
     const std::pair<std::uint64_t, const char*> parts[] = {{plan.trunkBytes, "the trunk"},
         {plan.scratchBytes + plan.largerChunkBytes, "buffers and the program"}, {plan.visionBytes, "the vision tower"},
-        {plan.expertCacheBytes, "the expert cache"}};
+        {plan.expertCacheBytes, "the expert cache, and a vision tower that comes later"}};
     for (const auto& [bytes, purpose] : parts) {
         WASTE_TRY(Reservation reservation, engine.budget.reserve(bytes, purpose));
         engine.reservations.push_back(std::move(reservation));
@@ -100,6 +100,39 @@ void logWarnings(const Engine::Internals& engine)
     }
 }
 
+// The slots that the plan names make room for it.
+Status loadVision(Engine::Internals& engine, const ProgressSink& progress, const CancelFlag* cancel)
+{
+    const detail::ModelFiles& files = engine.container->files();
+    if (engine.options.vision == VisionUse::Never) {
+        return Error{ErrorCode::Unsupported, "no_vision",
+            "the model was opened without its vision tower, so it cannot see pictures"};
+    }
+    // Without a tower that can be used nothing else is worth saying.
+    if (auto described = VisionModel::describe(files); !described)
+        return std::move(described.error());
+    if (!engine.plan.visionFits) {
+        const std::uint64_t neededBytes = engine.plan.floorBytes + engine.plan.visionExtraBytes;
+        return Error{ErrorCode::RamBudget, "ram_budget",
+            "to see pictures this model needs a budget of at least " + std::to_string((neededBytes >> 20) + 1)
+                + " MiB; it was opened with " + std::to_string(engine.plan.budgetBytes >> 20) + " MiB"};
+    }
+    ExpertCache* const cache = engine.model->cache;
+    const bool lends = cache != nullptr && engine.plan.visionSlotCount > 0;
+    if (lends)
+        cache->lend();
+    Result<std::unique_ptr<VisionModel>> loaded =
+        VisionModel::load({.files = files, .kernels = engine.kernels, .pool = engine.pool}, progress, cancel);
+    if (!loaded) {
+        if (lends)
+            cache->takeBack();
+        return std::move(loaded.error());
+    }
+    engine.vision = std::move(*loaded);
+    engine.visionLoaded.store(true, std::memory_order_relaxed);
+    return {};
+}
+
 Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Container> container,
     const EngineOptions& options, const ProgressSink& progress, const CancelFlag* cancel)
 {
@@ -118,9 +151,8 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
             .kernels = *kernels,
             .progress = progress,
             .cancel = cancel}));
-    if (options.vision) {
-        WASTE_TRY(engine->vision, VisionModel::load({.files = files, .kernels = *kernels, .pool = engine->pool}));
-    }
+    if (options.vision == VisionUse::FromTheStart)
+        WASTE_TRY_STATUS(loadVision(*engine, progress, cancel));
     const Arithmetic arithmetic = arithmeticFor(files, options);
     engine->identity = makeIdentity(files, engine->model->fingerprint, arithmetic);
 
@@ -205,12 +237,28 @@ Result<std::vector<float>> Engine::encodePicture(std::span<const std::byte> file
     return guarded([&]() -> Result<std::vector<float>> {
         const GenerationLock lock(*m_internals);
         WASTE_TRY_STATUS(lock.status());
-        if (m_internals->vision == nullptr) {
-            return Error{ErrorCode::Unsupported, "no_vision",
-                "the model was opened without its vision tower, so it cannot see pictures"};
-        }
+        if (m_internals->vision == nullptr)
+            WASTE_TRY_STATUS(loadVision(*m_internals, progress, cancel));
         return m_internals->vision->encode(file, name, progress, cancel, detail);
     });
+}
+
+Status Engine::releaseVision()
+{
+    const GenerationLock lock(*m_internals);
+    WASTE_TRY_STATUS(lock.status());
+    if (m_internals->vision == nullptr)
+        return {};
+    m_internals->vision.reset();
+    m_internals->visionLoaded.store(false, std::memory_order_relaxed);
+    if (m_internals->model->cache != nullptr && m_internals->plan.visionSlotCount > 0)
+        m_internals->model->cache->takeBack();
+    return {};
+}
+
+bool Engine::isVisionLoaded() const
+{
+    return m_internals->visionLoaded.load(std::memory_order_relaxed);
 }
 
 const Container& Engine::container() const

@@ -22,7 +22,8 @@
 namespace waste {
 
 // Everything that one opened model shares between its sessions. Its parts are put together by
-// Engine::open() and do not change afterwards; whoever holds a GenerationLock may use decoder and sampler.
+// Engine::open() and, but for the vision tower, do not change afterwards; whoever holds a GenerationLock may use
+// decoder, sampler and tower.
 struct Engine::Internals {
     using Count = std::atomic<std::uint64_t>; // statistics only: relaxed, orders nothing
 
@@ -47,7 +48,8 @@ struct Engine::Internals {
     const kernels::KernelTable& kernels;
     ThreadPool pool;
     std::unique_ptr<LoadedModel> model;
-    std::unique_ptr<VisionModel> vision; // null unless asked for
+    std::unique_ptr<VisionModel> vision; // null while it is not in memory; changes under a GenerationLock
+    std::atomic<bool> visionLoaded = false; // the same for other threads, orders nothing
     state::Identity identity;
     std::unique_ptr<Arena> scratch;
     std::unique_ptr<Decoder> decoder;

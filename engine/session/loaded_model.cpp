@@ -120,6 +120,7 @@ private:
         WASTE_TRY(std::unique_ptr<ExpertCache> cache,
             ExpertCache::create(std::move(store),
                 {.slotCount = m_request.plan.expertSlotCount,
+                    .lendableSlotCount = m_request.plan.visionSlotCount,
                     .expertsPerToken = m_manifest.config.expertsPerToken,
                     .policy = m_request.options.cachePolicy,
                     .guesses = m_request.options.lookahead,

@@ -42,7 +42,7 @@ struct LoadedModel {
     ModelWeights weights;
     std::unique_ptr<EmbeddingSource> embedding;
     std::unique_ptr<ExpertSource> experts; // null for a model without experts
-    const ExpertCache* cache = nullptr; // `experts`, if it is one
+    ExpertCache* cache = nullptr; // `experts`, if it is one
     std::filesystem::path usageFile; // where the cache's hot list is kept
     Sha256Digest fingerprint{};
 };

@@ -93,7 +93,7 @@ Result<ModelSizes> modelSizes(const detail::ModelFiles& files, const MemoryPlan:
     addChunks(sizes, config, request);
 
     const Result<std::uint64_t> visionBytes = VisionModel::plannedBytes(files, request.threadCount);
-    if (!visionBytes && request.vision)
+    if (!visionBytes && request.vision == VisionUse::FromTheStart)
         return visionBytes.error();
     sizes.visionBytes = visionBytes ? *visionBytes : 0;
     return sizes;

@@ -84,12 +84,13 @@ Result<std::uint64_t> VisionModel::plannedBytes(const detail::ModelFiles& files,
         + kPicturesQueuedMax * (patches / 4) * rowBytes;
 }
 
-Result<std::unique_ptr<VisionModel>> VisionModel::load(const Parts& parts)
+Result<std::unique_ptr<VisionModel>> VisionModel::load(
+    const Parts& parts, const ProgressSink& progress, const CancelFlag* cancel)
 {
     WASTE_TRY(const VisionConfig config, describe(parts.files));
     WASTE_TRY(Arena arena, Arena::create(weightBytes(parts.files, config), "the vision tower"));
     std::unique_ptr<VisionModel> model(new VisionModel(parts, config, std::move(arena)));
-    WASTE_TRY_STATUS(model->loadWeights());
+    WASTE_TRY_STATUS(model->loadWeights(progress, cancel));
     return model;
 }
 
@@ -100,7 +101,7 @@ VisionModel::VisionModel(const Parts& parts, const VisionConfig& config, Arena a
 {
 }
 
-Status VisionModel::loadWeights()
+Status VisionModel::loadWeights(const ProgressSink& progress, const CancelFlag* cancel)
 {
     std::unordered_map<std::string, kernels::MatrixView> tensors;
     std::optional<Trunk> trunk;
@@ -108,6 +109,10 @@ Status VisionModel::loadWeights()
         WASTE_TRY(trunk, Trunk::open(container->directory));
     }
     for (const VisionTensor& tensor : visionTensors(m_config)) {
+        if (cancel != nullptr && cancel->isCancelled())
+            return Error{ErrorCode::Cancelled, "", "loading the vision tower was cancelled"};
+        if (progress)
+            progress({"tower", m_arena.usedBytes(), m_arena.capacityBytes()});
         if (trunk) {
             const TrunkEntry* entry = m_parts.files.container()->manifest.find(tensor.name);
             if (entry == nullptr)

@@ -34,8 +34,9 @@ public:
         const kernels::KernelTable& kernels;
         ThreadPool& pool;
     };
-    // Errors: as describe(), OutOfMemory, Corrupt naming a tensor.
-    static Result<std::unique_ptr<VisionModel>> load(const Parts& parts);
+    // Progress "tower" counts bytes. Errors: as describe(), OutOfMemory, Corrupt naming a tensor, Cancelled.
+    static Result<std::unique_ptr<VisionModel>> load(
+        const Parts& parts, const ProgressSink& progress, const CancelFlag* cancel);
 
     // A picture file → [positions][text hidden size]. Progress "vision" counts the tower's blocks.
     // Errors: Io with reason invalid_image, Cancelled, OutOfMemory.
@@ -44,7 +45,7 @@ public:
 
 private:
     VisionModel(const Parts& parts, const VisionConfig& config, Arena arena);
-    Status loadWeights();
+    Status loadWeights(const ProgressSink& progress, const CancelFlag* cancel);
 
     Parts m_parts;
     VisionConfig m_config;

@@ -42,7 +42,7 @@ struct EngineOptions {
     std::filesystem::path usageFile;
     bool learn = false; // save it when the engine closes
     bool exact = false; // no reduced kernel
-    bool vision = false;
+    VisionUse vision = VisionUse::Never;
     std::uint64_t programBytes = 0; // see MemoryPlan::Request
     LogSink log;
 };
@@ -93,11 +93,16 @@ public:
     Result<std::unique_ptr<Session>> createSession();
 
     // The rows [positions][hidden] of one picture, for AppendOptions::pictureRows; `file` is the whole file,
-    // `name` names it in messages. Counts as a generation. Progress: the tower's blocks. Errors: Unsupported
-    // (opened without vision), Io with reason invalid_image, Cancelled, OutOfMemory, Busy.
+    // `name` names it in messages. Counts as a generation. Progress: "tower" in bytes while it is read (see
+    // VisionUse), then "vision" in its blocks; a cancel is seen between them. Errors: Unsupported (opened without
+    // vision), RamBudget (no room for the tower), Io with reason invalid_image, Cancelled, OutOfMemory, Busy.
     Result<std::vector<float>> encodePicture(std::span<const std::byte> file, std::string_view name,
         const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr,
         PictureDetail detail = PictureDetail::Full);
+    // Puts the vision tower out of memory until the next picture; what it held is the expert cache's again.
+    // Error: Busy.
+    Status releaseVision();
+    [[nodiscard]] bool isVisionLoaded() const;
 
     // Saves the learned hot list now. Errors: Io, NoSpace; Unsupported where everything is in memory.
     [[nodiscard]] Status saveUsage() const;

@@ -10,6 +10,13 @@ namespace waste {
 
 class Container;
 
+// When the vision tower of a model is in memory.
+enum class VisionUse : std::uint8_t {
+    Never,
+    WhenNeeded, // from the first picture until Engine::releaseVision(); meanwhile its memory holds experts
+    FromTheStart,
+};
+
 // What the machine offers (spec: streaming 7.2).
 struct Machine {
     std::uint64_t physicalBytes = 0;
@@ -28,7 +35,7 @@ struct MemoryPlan {
         std::uint32_t threadCount = 0; // compute threads; 0: one per core
         std::uint32_t prefillChunkTokens = 0; // 0: as many as the budget has room for
         std::uint32_t conversationCount = 1; // sessions open at a time, each with its checkpoint
-        bool vision = false;
+        VisionUse vision = VisionUse::Never;
         std::uint64_t programBytes = 0; // code, heap, stacks of the front end; 0: the command line's figure
     };
     // Which line of the rule of streaming 7.3 chose the budget.
@@ -42,8 +49,10 @@ struct MemoryPlan {
     std::uint64_t programBytes = 0; // contained in scratchBytes
     std::uint32_t prefillChunkTokens = 0; // tokens that a prompt is read in: each expert once a chunk
     std::uint64_t largerChunkBytes = 0; // their buffers beyond scratchBytes; not part of the floor
-    std::uint64_t visionBytes = 0; // 0 unless requested; contained in floorBytes then
-    std::uint64_t visionExtraBytes = 0; // what a picture would add; 0 without a tower
+    std::uint64_t visionBytes = 0; // FromTheStart; contained in floorBytes then
+    std::uint64_t visionExtraBytes = 0; // else: what a picture adds; 0 without a tower
+    bool visionFits = false; // the budget has room for it, beside or within the cache
+    std::uint32_t visionSlotCount = 0; // WhenNeeded: so many of expertSlotCount make room for it
     std::uint64_t minimumExpertCacheBytes = 0;
     std::uint64_t floorBytes = 0;
     std::uint64_t recommendedBytes = 0;

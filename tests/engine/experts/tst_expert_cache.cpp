@@ -26,11 +26,15 @@ std::atomic<std::uint64_t> allocations = 0;
 constexpr RecordStore::Grid kGrid{.firstLayer = 1, .layerCount = 5, .expertCount = 24, .recordBytes = 4096};
 constexpr std::uint32_t kExpertsPerToken = 4;
 
-std::unique_ptr<ExpertCache> makeCache(
-    FakeRecords& disk, std::uint32_t slotCount, std::uint32_t readerCount, CachePolicy policy = CachePolicy::Age)
+std::unique_ptr<ExpertCache> makeCache(FakeRecords& disk, std::uint32_t slotCount, std::uint32_t readerCount,
+    CachePolicy policy = CachePolicy::Age, std::uint32_t lendableSlotCount = 0)
 {
     auto cache = ExpertCache::create(disk.store(),
-        {.slotCount = slotCount, .expertsPerToken = kExpertsPerToken, .readerCount = readerCount, .policy = policy});
+        {.slotCount = slotCount,
+            .lendableSlotCount = lendableSlotCount,
+            .expertsPerToken = kExpertsPerToken,
+            .readerCount = readerCount,
+            .policy = policy});
     if (!cache)
         qFatal("%s", cache.error().message.c_str());
     return std::move(*cache);
@@ -301,6 +305,61 @@ private Q_SLOTS:
                 QCOMPARE(result.accesses, route.size() * experts);
             }
         }
+    }
+
+    void lendsItsLastSlotsAndTakesThemBack_data() { addReaderRows(); }
+    void lendsItsLastSlotsAndTakesThemBack()
+    {
+        QFETCH(uint, readers);
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, readers, CachePolicy::Age, 25);
+        const auto isRight = [&](unsigned seed) {
+            const Route route = makeRoute(seed, 40);
+            const RunResult result = runByArrival(*cache, disk, route, 3);
+            return result.wrong == 0 && result.errors == 0 && result.accesses == route.size() * kExpertsPerToken;
+        };
+        QVERIFY(isRight(1));
+        QCOMPARE(cache->statistics().slotsUsed, 40U);
+        for (unsigned round = 0; round < 3; ++round) {
+            cache->lend();
+            QCOMPARE(cache->statistics().slotCount, 15U);
+            QVERIFY(cache->statistics().slotsUsed <= 15);
+            QVERIFY(isRight(2 + round));
+            QVERIFY(cache->statistics().slotsUsed <= 15);
+            cache->lend(); // once more changes nothing
+            QCOMPARE(cache->statistics().slotCount, 15U);
+            cache->takeBack();
+            QCOMPARE(cache->statistics().slotCount, 40U);
+            QVERIFY(isRight(5 + round));
+            QCOMPARE(cache->statistics().slotsUsed, 40U);
+        }
+        const CacheStatistics statistics = cache->statistics();
+        QCOMPARE(statistics.readsIssued, disk.readCount());
+    }
+
+    void lendsOnlyWhenNobodyReadsIntoItsSlots()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 16, 1, CachePolicy::Age, 8);
+        for (std::uint16_t expert = 0; expert < 8; ++expert)
+            QVERIFY(cache->acquire({1, expert})); // the slots that stay
+        const std::uint16_t guesses[] = {6};
+        disk.close({2, 6});
+        cache->prefetch(2, guesses);
+        disk.waitUntilSomebodyWaits();
+        std::atomic<bool> isLent = false;
+        std::thread lender([&] {
+            cache->lend();
+            isLent = true;
+        });
+        QTest::qWait(20);
+        QVERIFY(!isLent);
+        disk.open();
+        lender.join();
+        QCOMPARE(cache->statistics().slotsUsed, 8U);
+        QCOMPARE(cache->statistics().slotCount, 8U);
+        QVERIFY(disk.isRecord(cache->acquire({2, 6})->view(), {2, 6})); // it was forgotten: read again
+        QCOMPARE(disk.readCount({2, 6}), 2U);
     }
 
     void aGuessThatIsNamedIsAHit()

@@ -204,12 +204,50 @@ private Q_SLOTS:
     void aPictureIsCountedOnlyWhenAskedFor()
     {
         const MemoryPlan without = planOf(kimiK3(4096), {}, machineOf(64));
-        const MemoryPlan with = planOf(kimiK3(4096), {.vision = true}, machineOf(64));
+        const MemoryPlan with = planOf(kimiK3(4096), {.vision = VisionUse::FromTheStart}, machineOf(64));
         QCOMPARE(without.visionBytes, 0U);
         QCOMPARE(without.visionExtraBytes, 1207785472U);
         QCOMPARE(with.visionBytes, 1207785472U);
         QCOMPARE(with.visionExtraBytes, 0U);
         QCOMPARE(with.floorBytes, without.floorBytes + 1207785472U);
+    }
+
+    void aPictureThatMayComeTakesItsMemoryFromTheCache()
+    {
+        const ModelSizes sizes = kimiK3(4096);
+        const MemoryPlan without = planOf(sizes, {}, machineOf(64));
+        const MemoryPlan later = planOf(sizes, {.vision = VisionUse::WhenNeeded}, machineOf(64));
+        QCOMPARE(later.budgetBytes, without.budgetBytes);
+        QCOMPARE(later.floorBytes, without.floorBytes);
+        QVERIFY(later.visionFits && !without.visionFits);
+        QVERIFY(later.visionSlotCount * slotBytes(sizes.recordBytes) + slotBytes(sizes.recordBytes)
+            > later.visionExtraBytes);
+        // With the tower in memory it is the plan that had it from the start.
+        const MemoryPlan atOnce =
+            planOf(sizes, {.budgetBytes = later.budgetBytes, .vision = VisionUse::FromTheStart}, machineOf(64));
+        QCOMPARE(later.expertSlotCount - later.visionSlotCount, atOnce.expertSlotCount);
+        QCOMPARE(later.prefillChunkTokens, atOnce.prefillChunkTokens);
+        QCOMPARE(later.visionSlotCount, 97U);
+    }
+
+    void aCacheThatHasNothingToGiveGetsTheTowerOnTopOrNotAtAll()
+    {
+        ModelSizes small = kimiK3(4096);
+        small.moeLayerCount = 1; // every record fits: the rule is to keep them all
+        small.allExpertsBytes = 896 * small.recordBytes;
+        small.trunkBytes = kGib;
+        const MemoryPlan all = planOf(small, {}, machineOf(64));
+        const MemoryPlan later = planOf(small, {.vision = VisionUse::WhenNeeded}, machineOf(64));
+        QCOMPARE(all.rule, MemoryPlan::Rule::Everything);
+        QCOMPARE(later.budgetBytes, all.budgetBytes + small.visionBytes);
+        QCOMPARE(later.expertSlotCount, 896U);
+        QCOMPARE(later.visionSlotCount, 0U);
+
+        const MemoryPlan least =
+            planOf(small, {.budgetBytes = all.floorBytes, .vision = VisionUse::WhenNeeded}, machineOf(64));
+        QVERIFY(least.check().has_value());
+        QVERIFY(!least.visionFits);
+        QCOMPARE(least.visionSlotCount, 0U);
     }
 
     void aMachineThatIsTooSmallIsRefusedWithTheWayOut_data()

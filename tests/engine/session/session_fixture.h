@@ -51,7 +51,7 @@ struct TestOptions {
     std::uint32_t threadCount = 1;
     std::uint32_t chunkTokens = 64;
     std::uint32_t conversationCount = 1;
-    bool vision = false;
+    VisionUse vision = VisionUse::Never;
     bool exact = false;
 };
 

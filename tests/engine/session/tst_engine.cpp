@@ -181,7 +181,7 @@ private Q_SLOTS:
     void encodesPicturesAsTheReferenceDoes()
     {
         const std::filesystem::path folder = std::filesystem::path(WASTE_TEST_DATA) / "k3-mini";
-        const std::unique_ptr<Engine> seeing = openEngine(openModel("k3-mini"), {.vision = true});
+        const std::unique_ptr<Engine> seeing = openEngine(openModel("k3-mini"), {.vision = VisionUse::FromTheStart});
         QVERIFY(seeing->plan().visionBytes > 0);
         for (const char* name : {"red_circle", "transparent", "odd_size"}) {
             QFile source(QString::fromStdString((folder / name).string() + ".png"));
@@ -204,7 +204,7 @@ private Q_SLOTS:
         const std::unique_ptr<Engine> blind = openEngine(openModel("k3-mini"));
         QCOMPARE(blind->encodePicture({}, "nothing").error().code, ErrorCode::Unsupported);
         EngineOptions options;
-        options.vision = true;
+        options.vision = VisionUse::FromTheStart;
         QCOMPARE(Engine::open(openModel("kl-mini"), options).error().code, ErrorCode::Unsupported);
     }
 

@@ -3,6 +3,7 @@
 #include "session_fixture.h"
 
 #include "platform/system_memory.h"
+#include "support/picture_formats.h"
 
 using namespace waste;
 using namespace waste::test;
@@ -77,6 +78,31 @@ private Q_SLOTS:
             double(request.budgetBytes) / 1048576);
         QVERIFY(peak <= request.budgetBytes + request.budgetBytes / 100);
         QVERIFY(peak > before); // it does count
+    }
+
+    // A picture of as many pixels as one may have, whose tower comes into a cache that is full.
+    void staysWithinTheBudgetWhenAPictureComes()
+    {
+        if (processMemory().residentPeakBytes == 0)
+            QSKIP("this system does not tell the peak");
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+        QSKIP("a sanitizer takes memory of its own");
+#endif
+        const Result<std::shared_ptr<const Container>> container = Container::open(WASTE_K3_MINI_CONTAINER);
+        WASTE_VERIFY_OK(container);
+        const Result<MemoryPlan> plan =
+            MemoryPlan::compute(**container, {.contextTokens = 512, .threadCount = 2}, Machine::detect());
+        WASTE_VERIFY_OK(plan);
+        const std::uint64_t budgetBytes = plan->floorBytes + plan->visionExtraBytes;
+        const std::unique_ptr<Engine> engine =
+            openEngine(*container, {.budgetBytes = budgetBytes, .threadCount = 2, .vision = VisionUse::WhenNeeded});
+        WASTE_VERIFY_OK(openSession(*engine)->append(samplePrompt("k3-mini")));
+        const std::string file = blackPng(8192, 8192, {.channels = 3});
+        WASTE_VERIFY_OK(engine->encodePicture(std::as_bytes(std::span(file)), "large"));
+        const std::uint64_t peak = processMemory().residentPeakBytes;
+        qInfo("peak %.1f MiB, budget %.1f MiB", double(peak) / 1048576, double(budgetBytes) / 1048576);
+        QVERIFY(peak <= budgetBytes + budgetBytes / 100);
+        QVERIFY(peak > std::uint64_t{200} << 20); // the picture alone has 192 MiB
     }
 };
 
