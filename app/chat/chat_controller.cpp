@@ -418,9 +418,11 @@ void ChatController::handle(const std::vector<host::EngineEvent>& events)
             m_engineStatus = *status;
             m_services.status.setModelName(modelName());
             m_services.status.setEngine(*status);
-            m_pictures.setReadRate(status->readTokensPerSecond);
-            if (isOtherModel || wasReady != isModelReady())
+            m_pictures.setPace(status->pace);
+            if (isOtherModel || wasReady != isModelReady()) {
+                m_pictures.inspectAgain();
                 Q_EMIT modelChanged();
+            }
         }
         m_answers.handle(event);
     }

@@ -3,6 +3,7 @@
 #include "chat/attachment_images.h"
 #include "chat/gui_callback.h"
 #include "chat/message_text.h"
+#include "host/chat_request.h"
 #include "host/data_url.h"
 #include "waste/files.h"
 #include "waste/picture.h"
@@ -67,7 +68,7 @@ QVariant DraftPictures::data(const QModelIndex& index, int role) const
     case SourceRole:
         return attachmentUrl(m_conversationId, picture.block.sha256);
     case DetailsRole:
-        return pictureDetails(picture.block, picture.block.half ? picture.positions.half : picture.positions.full);
+        return pictureDetails(picture.block, seenOf(picture).positionCount);
     case PriceRole:
         return priceOf(picture);
     case HalfRole:
@@ -83,10 +84,17 @@ QHash<int, QByteArray> DraftPictures::roleNames() const
         {NameRole, "name"}, {SourceRole, "source"}, {DetailsRole, "details"}, {PriceRole, "price"}, {HalfRole, "half"}};
 }
 
+const Picture& DraftPictures::seenOf(const Added& picture)
+{
+    return picture.block.half ? picture.seen.half : picture.seen.full;
+}
+
 QString DraftPictures::priceOf(const Added& picture) const
 {
-    const std::uint32_t positions = picture.block.half ? picture.positions.half : picture.positions.full;
-    return positions > 0 && m_readRate > 0 ? aboutSeconds(positions / m_readRate) : QString();
+    const double seconds = m_pace.secondsFor(seenOf(picture));
+    if (seenOf(picture).positionCount == 0 || seconds <= 0)
+        return {};
+    return m_pace.isMeasured() ? aboutSeconds(seconds) : tr("%1 (estimate)").arg(aboutSeconds(seconds));
 }
 
 void DraftPictures::addFiles(const QList<QUrl>& files)
@@ -151,21 +159,55 @@ void DraftPictures::add(const QString& name, std::function<Result<std::string>()
 Result<DraftPictures::Added> DraftPictures::keep(
     const std::string& conversationId, const std::string& name, const std::string& bytes) const
 {
+    Added added;
+    WASTE_TRY(added.seen, inspect(name, bytes));
+    added.block.type = host::Block::Type::Image;
+    added.block.name = name;
+    added.block.bytes = bytes.size();
+    added.block.width = added.seen.full.width;
+    added.block.height = added.seen.full.height;
+    WASTE_TRY(added.block.sha256, m_keeper.attachNow(conversationId, bytes));
+    return added;
+}
+
+Result<DraftPictures::Seen> DraftPictures::inspect(const std::string& name, const std::string& bytes) const
+{
     const auto container = m_engine.container();
     if (container == nullptr)
         return Error{ErrorCode::NotFound, "no_model", "a model must be open before it can be shown a picture"};
     const auto file = std::as_bytes(std::span(bytes));
-    WASTE_TRY(const Picture full, Picture::inspect(*container, file, name));
-    WASTE_TRY(const Picture half, Picture::inspect(*container, file, name, PictureDetail::Half));
-    Added added;
-    added.positions = {full.positionCount, half.positionCount};
-    added.block.type = host::Block::Type::Image;
-    added.block.name = name;
-    added.block.bytes = bytes.size();
-    added.block.width = full.width;
-    added.block.height = full.height;
-    WASTE_TRY(added.block.sha256, m_keeper.attachNow(conversationId, bytes));
-    return added;
+    Seen seen;
+    WASTE_TRY(seen.full, Picture::inspect(*container, file, name));
+    WASTE_TRY(seen.half, Picture::inspect(*container, file, name, PictureDetail::Half));
+    return seen;
+}
+
+// A picture of an earlier day. What is wrong with it is told when it is sent.
+void DraftPictures::inspectLater(const Added& picture)
+{
+    if (!host::isAttachmentName(picture.block.sha256))
+        return;
+    const auto inspected = [this, id = m_conversationId, sha256 = picture.block.sha256](const Result<Seen>& seen) {
+        if (!seen || id != m_conversationId)
+            return;
+        for (int row = 0; row < count(); ++row) {
+            if (m_pictures.at(row).block.sha256 != sha256)
+                continue;
+            m_pictures[row].seen = *seen;
+            Q_EMIT dataChanged(index(row), index(row), {DetailsRole, PriceRole});
+        }
+    };
+    const auto file = m_keeper.attachmentsFolder(m_conversationId) / picture.block.sha256;
+    m_keeper.post([this, file, name = picture.block.name, done = onGuiThread<Seen>(this, inspected)] {
+        const auto bytes = readFile(file, host::kPictureBytesMax);
+        done(bytes ? inspect(name, *bytes) : Result<Seen>(bytes.error()));
+    });
+}
+
+void DraftPictures::inspectAgain()
+{
+    for (const Added& picture : std::as_const(m_pictures))
+        inspectLater(picture);
 }
 
 void DraftPictures::remove(int row)
@@ -194,6 +236,7 @@ void DraftPictures::show(const std::string& conversationId, const std::vector<ho
     for (const host::Block& block : pictures)
         m_pictures << Added{block, {}};
     endResetModel();
+    inspectAgain();
     setError({});
     Q_EMIT changed();
 }
@@ -213,9 +256,9 @@ std::vector<host::Block> DraftPictures::take()
     return blocks;
 }
 
-void DraftPictures::setReadRate(double tokensPerSecond)
+void DraftPictures::setPace(const host::ReadingPace& pace)
 {
-    if (std::exchange(m_readRate, tokensPerSecond) != tokensPerSecond && !m_pictures.isEmpty())
+    if (!(std::exchange(m_pace, pace) == pace) && !m_pictures.isEmpty())
         Q_EMIT dataChanged(index(0), index(count() - 1), {PriceRole});
 }
 

@@ -3,6 +3,7 @@
 #include "host/conversation.h"
 #include "host/conversation_keeper.h"
 #include "host/engine_host.h"
+#include "waste/picture.h"
 
 #include <QAbstractListModel>
 #include <QList>
@@ -32,7 +33,7 @@ public:
         NameRole = Qt::UserRole + 1,
         SourceRole, // for Image
         DetailsRole, // "640 × 480, 252 positions"
-        PriceRole, // "adds about 9 min"; empty: not known yet
+        PriceRole, // "adds about 9 min", "… (estimate)" until it was measured; empty: not known
         HalfRole, // bool: at about half its positions
     };
 
@@ -53,24 +54,28 @@ public:
     void show(const std::string& conversationId, const std::vector<host::Block>& pictures);
     [[nodiscard]] std::vector<host::Block> blocks() const;
     std::vector<host::Block> take(); // to send them
-    void setReadRate(double tokensPerSecond); // measured; 0: not known
+    void setPace(const host::ReadingPace& pace); // of the model that is open
+    void inspectAgain(); // another model sees other positions
 
 Q_SIGNALS:
     void changed(); // of what will be sent
     void errorChanged();
 
 private:
-    struct Positions { // 0: not known, the draft is of an earlier day
-        std::uint32_t full = 0;
-        std::uint32_t half = 0;
+    struct Seen { // without positions: not known, or no model is open
+        Picture full;
+        Picture half;
     };
     struct Added {
         host::Block block;
-        Positions positions;
+        Seen seen;
     };
     void add(const QString& name, std::function<Result<std::string>()> read);
     Result<Added> keep(const std::string& conversationId, const std::string& name, const std::string& bytes) const;
+    [[nodiscard]] Result<Seen> inspect(const std::string& name, const std::string& bytes) const;
+    void inspectLater(const Added& picture);
     void setError(const QString& error);
+    [[nodiscard]] static const Picture& seenOf(const Added& picture);
     [[nodiscard]] QString priceOf(const Added& picture) const;
 
     host::ConversationKeeper& m_keeper;
@@ -78,7 +83,7 @@ private:
     std::string m_conversationId;
     QList<Added> m_pictures;
     int m_coming = 0; // read by the keeper's thread at this moment
-    double m_readRate = 0;
+    host::ReadingPace m_pace;
     QString m_error;
 };
 

@@ -23,6 +23,7 @@ public:
         declareChatFlags(arguments, m_chat);
         arguments.value("--system", "TEXT", into(m_system), "system message in front of the conversation");
         arguments.value("--session", "NAME", into(m_session), "continue a kept conversation");
+        declarePictureFlags(arguments, m_pictures, "picture with the first question; may be repeated");
         declareSamplingFlags(arguments, m_sampling, "what the context holds");
         declareEngineFlags(arguments, m_flags);
         return arguments;
@@ -36,17 +37,22 @@ public:
         const SamplingOptions recommended = recommendedSampling(*container, output);
         WASTE_TRY(const std::string line, buildLine());
         output.plain(line + "\n");
+        if (m_flags.options.vision == VisionUse::Never)
+            m_flags.options.vision = VisionUse::WhenNeeded;
         WASTE_TRY(const auto engine, openEngine(container, m_flags, output, context.cancel));
         WASTE_TRY(auto session, engine->createSession());
         output.plain(
             container->info().name + ", format " + std::string(format->name()) + "; /help lists the commands\n");
 
         host::ChatSession chat(*engine, std::move(session), format, recommended);
-        ChatDialogue dialogue(*engine, chat, *format, {m_chat, m_sampling, recommended}, context);
+        ChatDialogue dialogue(
+            *engine, chat, *format, {m_chat, m_sampling, recommended, true, m_pictures.detail}, context);
         if (m_system)
             dialogue.setSystem(*m_system);
         if (m_session)
             WASTE_TRY_STATUS(dialogue.load(*m_session));
+        for (const auto& file : m_pictures.files)
+            WASTE_TRY_STATUS(dialogue.attach(file));
         return dialogue.run();
     }
 
@@ -67,6 +73,7 @@ private:
     SamplingFlags m_sampling;
     std::optional<std::string> m_system;
     std::optional<std::string> m_session;
+    PictureFlags m_pictures;
 };
 
 } // namespace

@@ -107,7 +107,8 @@ Status ChatDialogue::handle(const std::string& turn)
         std::string question = turn.starts_with("//") ? turn.substr(1) : turn;
         if (!m_insertedText.empty())
             question = std::exchange(m_insertedText, {}) + "\n\n" + question;
-        done = answer(m_kept.ask(question));
+        m_picturePositions = 0;
+        done = answer(m_kept.ask(question, std::exchange(m_pictures, {})));
     }
     if (done)
         return {};
@@ -126,7 +127,10 @@ host::AnswerRequest ChatDialogue::requestFor(const std::string& answerId) const
 {
     host::AnswerRequest request;
     request.id = answerId;
-    request.messages = host::chatMessages(m_kept.conversation(), m_kept.conversation().find(answerId)->parent);
+    host::ChatTurns turns = host::chatTurns(
+        m_kept.conversation(), m_kept.conversation().find(answerId)->parent, m_kept.attachmentsFolder());
+    request.messages = std::move(turns.messages);
+    request.pictures = std::move(turns.pictures);
     request.thinking = m_options.chat.thinking;
     request.effort = m_options.chat.effort;
     request.tokensMax = m_options.sampling.tokensMax.value_or(0);
@@ -154,6 +158,10 @@ Status ChatDialogue::answer(const std::string& answerId)
             .seed = request.sampling->seed,
             .thinking = isThinking(request),
             .effort = effortOf(request)});
+    };
+    callbacks.looking = [&](std::string_view name, std::uint64_t done, std::uint64_t total) {
+        m_output.progress("looking at " + std::string(name)
+            + (total > 0 ? ": " + std::to_string(done) + " of " + std::to_string(total) : ""));
     };
     callbacks.reading = [&](std::uint64_t done, std::uint64_t total) {
         printer.reading(

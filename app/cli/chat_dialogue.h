@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/kept_conversation.h"
 #include "cli/line_reader.h"
+#include "cli/picture_files.h"
 #include "cli/reply_printer.h"
 #include "cli/sampling_flags.h"
 #include "host/chat_session.h"
@@ -11,10 +12,13 @@
 #include "waste/engine.h"
 #include "waste/result.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace waste::cli {
 
@@ -28,12 +32,15 @@ public:
         SamplingFlags sampling;
         SamplingOptions recommended;
         bool showThinking = true;
+        PictureDetail detail = PictureDetail::Full;
     };
     ChatDialogue(
         Engine& engine, host::ChatSession& session, const ChatFormat& format, Options options, CommandContext& context);
 
     void setSystem(std::string_view text);
     Status load(std::string_view name); // of a kept conversation; shows its last messages
+    // For the next question. Errors: those of reading and of Picture::inspect(); InvalidArgument where it does not fit.
+    Status attach(const std::filesystem::path& file);
     Result<int> run(); // until the input ends
 
 private:
@@ -54,6 +61,9 @@ private:
     Status system(std::string_view text);
     Status effort(std::string_view level);
     Status think(std::string_view state);
+    Status image(std::string_view file);
+    Status detail(std::string_view how);
+    Status removeImages(std::string_view);
     Status insertFile(std::string_view file);
     Status save(std::string_view title);
     Status listSessions(std::string_view);
@@ -62,6 +72,7 @@ private:
     Status set(std::string_view nameAndValue);
     Status quit(std::string_view);
 
+    void forgetPictures();
     Status answer(const std::string& answerId);
     [[nodiscard]] host::AnswerRequest requestFor(const std::string& answerId) const;
     [[nodiscard]] bool isThinking(const host::AnswerRequest& request) const;
@@ -79,6 +90,8 @@ private:
     LineReader m_lines;
     KeptConversation m_kept;
     std::string m_insertedText; // by /file, in front of the next question
+    std::vector<host::Block> m_pictures; // by /image, the same
+    std::uint64_t m_picturePositions = 0;
     std::string m_lastStatistics;
     bool m_isOver = false;
     int m_exitCode = 0; // of the last line that could not be done, where nobody was there to see it

@@ -4,8 +4,10 @@
 #include "cli/printf_text.h"
 #include "cli/stored_conversations.h"
 #include "cli/text_input.h"
+#include "host/data_url.h"
 #include "host/size_text.h"
 
+#include "waste/files.h"
 #include "waste/tokenizer.h"
 
 #include <algorithm>
@@ -57,6 +59,9 @@ std::span<const ChatDialogue::SlashCommand> ChatDialogue::slashCommands()
         SlashCommand{"/system", "TEXT", "set the system message", &ChatDialogue::system},
         SlashCommand{"/effort", "LEVEL", "how much to think: low, high, max, none", &ChatDialogue::effort},
         SlashCommand{"/think", "on|off", "think before answering", &ChatDialogue::think},
+        SlashCommand{"/image", "FILE", "show a picture with the next question; may be repeated", &ChatDialogue::image},
+        SlashCommand{"/detail", "full|half", "half: later pictures take half the positions", &ChatDialogue::detail},
+        SlashCommand{"/noimage", "", "take pictures not sent back, free the vision tower", &ChatDialogue::removeImages},
         SlashCommand{"/file", "FILE", "put a text file in front of the next question", &ChatDialogue::insertFile},
         SlashCommand{"/save", "[TITLE]", "give the conversation a title", &ChatDialogue::save},
         SlashCommand{"/load", "NAME", "continue a kept conversation", &ChatDialogue::load},
@@ -102,6 +107,7 @@ Status ChatDialogue::reset(std::string_view)
 {
     m_kept.startNew();
     m_insertedText.clear();
+    forgetPictures();
     m_output.plain("(state cleared)\n");
     return {};
 }
@@ -110,6 +116,7 @@ Status ChatDialogue::undo(std::string_view)
 {
     WASTE_TRY_STATUS(needQuestion("/undo"));
     m_kept.undo();
+    forgetPictures(); // the conversation may be another one now
     m_output.plain("(last question taken back)\n");
     return {};
 }
@@ -152,6 +159,60 @@ Status ChatDialogue::think(std::string_view state)
     return {};
 }
 
+Status ChatDialogue::image(std::string_view file)
+{
+    if (file.empty() || file == "-")
+        return wrong("/image needs the name of a file");
+    // As terminals write a file that is dropped on them.
+    if (file.size() > 2 && file.front() == file.back() && (file.front() == '\'' || file.front() == '"'))
+        file = file.substr(1, file.size() - 2);
+    return attach(pathOfText(file));
+}
+
+Status ChatDialogue::attach(const std::filesystem::path& file)
+{
+    const std::string name = textOfPath(file);
+    if (m_pictures.size() == kPicturesMax)
+        return wrong(name + ": a question holds at most " + std::to_string(kPicturesMax) + " pictures");
+    WASTE_TRY(const std::string bytes, readFile(file, host::kPictureBytesMax));
+    WASTE_TRY(const Picture picture,
+        Picture::inspect(m_engine.container(), std::as_bytes(std::span(bytes)), name, m_options.detail));
+    const std::uint64_t taken = m_session.usedTokens() + m_picturePositions;
+    if (taken + picture.positionCount >= m_engine.plan().contextTokens)
+        return wrong(name + " has " + std::to_string(picture.positionCount) + " positions, and " + std::to_string(taken)
+            + " of the context's " + std::to_string(m_engine.plan().contextTokens)
+            + " are taken; /detail half, /reset, or a larger --ctx make room");
+    WASTE_TRY(host::Block block, m_kept.attach(textOfPath(file.filename()), bytes, picture, m_options.detail));
+    m_pictures.push_back(std::move(block));
+    m_picturePositions += picture.positionCount;
+    m_output.plain("(" + name + ", " + std::to_string(picture.width) + "x" + std::to_string(picture.height) + ": "
+        + priceText(picture, m_session.pace()) + "; goes with the next question)\n");
+    return {};
+}
+
+// They are kept with the conversation that they were chosen for.
+void ChatDialogue::forgetPictures()
+{
+    m_pictures.clear();
+    m_picturePositions = 0;
+}
+
+Status ChatDialogue::detail(std::string_view how)
+{
+    WASTE_TRY_STATUS(detailInto(m_options.detail)(how));
+    m_output.plain("(pictures at " + std::string(how) + " detail from now on)\n");
+    return {};
+}
+
+Status ChatDialogue::removeImages(std::string_view)
+{
+    const std::size_t count = m_pictures.size();
+    forgetPictures();
+    WASTE_TRY_STATUS(m_engine.releaseVision());
+    m_output.plain("(" + std::to_string(count) + " pictures taken back; the vision tower is out of memory)\n");
+    return {};
+}
+
 Status ChatDialogue::insertFile(std::string_view file)
 {
     if (file.empty() || file == "-")
@@ -179,6 +240,7 @@ Status ChatDialogue::load(std::string_view name)
     WASTE_TRY(auto store, openStore(m_output));
     WASTE_TRY(const std::string id, findConversation(store, name, m_output));
     WASTE_TRY_STATUS(m_kept.load(id));
+    forgetPictures();
     m_output.plain(transcript(m_kept.conversation(), kShownMessages));
     m_output.plain("(loaded " + m_kept.conversation().title
         + " — continuing that conversation; the model reads it with the next question)\n");

@@ -49,8 +49,7 @@ public:
         arguments.group("Input");
         arguments.value("--file", "FILE", into(m_source.file), "read the text from a file (- is standard input)");
         arguments.value("--ids", "LIST", into(m_ids), "token ids in place of a text; @FILE reads them");
-        arguments.value("--image", "FILE", into(m_imageFiles), "with --ids: fills the placeholders; may be repeated")
-            .repeatable();
+        declarePictureFlags(arguments, m_pictures, "with --ids: fills the placeholders; may be repeated");
         arguments.flag("--markup", m_markup, "recognise special tokens in the text");
         m_flags.options.prefillChunkTokens = kPrefillChunk;
         arguments
@@ -81,8 +80,8 @@ public:
         WASTE_TRY(const std::vector<TokenId> ids, inputIds(*container, context.output));
         if (ids.empty())
             return Error{ErrorCode::InvalidArgument, "", "there is nothing to evaluate: no tokens"};
-        PictureFiles pictures(container);
-        for (const auto& file : m_imageFiles)
+        PictureFiles pictures(container, m_pictures.detail);
+        for (const auto& file : m_pictures.files)
             WASTE_TRY_STATUS(pictures.addFile(file));
         if (!pictures.isEmpty())
             m_flags.options.vision = VisionUse::FromTheStart;
@@ -103,7 +102,7 @@ private:
         const int inputs = (m_ids ? 1 : 0) + (m_perplexity ? 1 : 0) + (m_idsFile ? 1 : 0) + (hasText ? 1 : 0);
         if (inputs > 1)
             return wrong("give one of: a text, --ids, --perplexity, --ids-file");
-        if (!m_imageFiles.empty() && !m_ids)
+        if (!m_pictures.files.empty() && !m_ids)
             return wrong("--image needs --ids with the placeholders in place");
         if (m_allPositions && m_logits.empty())
             return wrong("--all-positions needs --logits FILE");
@@ -230,7 +229,7 @@ private:
     EngineFlags m_flags;
     TextSource m_source;
     std::optional<std::string> m_ids;
-    std::vector<std::filesystem::path> m_imageFiles;
+    PictureFlags m_pictures;
     std::filesystem::path m_logits; // empty: not wanted
     std::filesystem::path m_layers;
     std::optional<std::string> m_perplexity;

@@ -75,15 +75,44 @@ Status KeptConversation::load(const std::string& id)
     return {};
 }
 
-std::string KeptConversation::ask(std::string_view question)
+std::string KeptConversation::ask(std::string_view question, std::vector<host::Block> pictures)
 {
     const auto branch = m_conversation.branch();
-    return begin(question, branch.empty() ? std::string() : branch.back().message->id);
+    return begin(question, std::move(pictures), branch.empty() ? std::string() : branch.back().message->id);
 }
 
 std::string KeptConversation::askInstead(std::string_view question)
 {
-    return begin(question, lastQuestion()->parent);
+    std::vector<host::Block> pictures;
+    for (const host::Block& block : lastQuestion()->blocks) {
+        if (block.type == host::Block::Type::Image)
+            pictures.push_back(block);
+    }
+    return begin(question, std::move(pictures), lastQuestion()->parent);
+}
+
+Result<host::Block> KeptConversation::attach(
+    std::string_view name, const std::string& bytes, const Picture& seen, PictureDetail detail)
+{
+    if (!m_keeper)
+        return Error{ErrorCode::NotFound, "",
+            "a picture is kept with its conversation, and this one is not stored: " + m_stored.error().message};
+    std::promise<Result<std::string>> done;
+    m_keeper->post([&] { done.set_value(m_keeper->attachNow(m_conversation.id, bytes)); });
+    host::Block block;
+    block.type = host::Block::Type::Image;
+    block.name = name;
+    block.bytes = bytes.size();
+    block.width = seen.width;
+    block.height = seen.height;
+    block.half = detail == PictureDetail::Half;
+    WASTE_TRY(block.sha256, done.get_future().get());
+    return block;
+}
+
+std::filesystem::path KeptConversation::attachmentsFolder() const
+{
+    return m_keeper ? m_keeper->attachmentsFolder(m_conversation.id) : std::filesystem::path();
 }
 
 std::string KeptConversation::askAgain()
@@ -109,7 +138,8 @@ void KeptConversation::set(std::string_view field, std::string_view value)
         host::apply(lines.front(), m_conversation); // stored with the first question
 }
 
-std::string KeptConversation::begin(std::string_view question, const std::string& parent)
+std::string KeptConversation::begin(
+    std::string_view question, std::vector<host::Block> pictures, const std::string& parent)
 {
     std::vector<host::Json> lines;
     if (isEmpty()) {
@@ -120,6 +150,7 @@ std::string KeptConversation::begin(std::string_view question, const std::string
             lines.push_back(host::setLine("system", m_conversation.system));
     }
     host::Message message = host::newMessage(host::Role::User, parent);
+    message.blocks = std::move(pictures);
     message.append(host::Block::Type::Text, question);
     lines.push_back(host::messageLine(message));
     return beginAnswer(message.id, std::move(lines));

@@ -6,8 +6,10 @@
 #include "host/engine_events.h"
 #include "host/reply_recorder.h"
 
+#include "waste/picture.h"
 #include "waste/result.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,9 +35,14 @@ public:
     Status load(const std::string& id);
 
     // Each begins an answer and gives its message's id.
-    std::string ask(std::string_view question); // behind the last message
-    std::string askInstead(std::string_view question); // of the last question, whose branch stays in the store
+    std::string ask(std::string_view question, std::vector<host::Block> pictures = {}); // behind the last message
+    // Of the last question, whose branch stays in the store; its pictures are shown again.
+    std::string askInstead(std::string_view question);
     std::string askAgain(); // another answer to the last question
+    // Keeps a picture for the next question. Errors: NotFound where nothing is stored, those of the store.
+    Result<host::Block> attach(
+        std::string_view name, const std::string& bytes, const Picture& seen, PictureDetail detail);
+    [[nodiscard]] std::filesystem::path attachmentsFolder() const;
     // To where the conversation stood before the last question.
     void undo();
     // Title or system prompt, as a `set` line of the journal.
@@ -51,7 +58,7 @@ public:
 
 private:
     std::string beginAnswer(const std::string& questionId, std::vector<host::Json> lines);
-    std::string begin(std::string_view question, const std::string& parent);
+    std::string begin(std::string_view question, std::vector<host::Block> pictures, const std::string& parent);
     void write(std::vector<host::Json> lines); // to memory in any case
 
     const std::string m_modelName;

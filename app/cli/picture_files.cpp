@@ -1,5 +1,7 @@
 #include "cli/picture_files.h"
 
+#include "cli/printf_text.h"
+#include "cli/value_parsers.h"
 #include "host/data_url.h"
 
 #include "waste/files.h"
@@ -32,8 +34,36 @@ Result<std::string> bytesOf(const ImageReference& reference)
 
 } // namespace
 
-PictureFiles::PictureFiles(std::shared_ptr<const Container> container)
+void declarePictureFlags(Arguments& arguments, PictureFlags& flags, std::string help)
+{
+    arguments.value("--image", "FILE", into(flags.files), std::move(help)).repeatable();
+    arguments
+        .value("--image-detail", "HOW", detailInto(flags.detail),
+            "full, or half: half the positions of a picture, so about half the time to read it")
+        .byDefault("full");
+}
+
+ValueParser detailInto(PictureDetail& detail)
+{
+    return choiceInto<PictureDetail, PictureDetail>(
+        detail, {{"full", PictureDetail::Full}, {"half", PictureDetail::Half}});
+}
+
+std::string priceText(const Picture& picture, const host::ReadingPace& pace)
+{
+    const double seconds = pace.secondsFor(picture);
+    const std::string positions = std::to_string(picture.positionCount) + " positions";
+    if (seconds <= 0)
+        return positions;
+    const std::string time = seconds < 1 ? "less than 1 s"
+        : seconds < 90                   ? printfText("about %.0f s", seconds)
+                                         : printfText("about %.0f min", seconds / 60);
+    return positions + ", " + time + (pace.isMeasured() ? "" : " (estimate)");
+}
+
+PictureFiles::PictureFiles(std::shared_ptr<const Container> container, PictureDetail detail)
     : m_container(std::move(container))
+    , m_detail(detail)
 {
 }
 
@@ -41,7 +71,7 @@ Status PictureFiles::add(std::string name, std::string bytes)
 {
     if (m_entries.size() == kPicturesMax)
         return Error{ErrorCode::InvalidArgument, "", "a prompt holds at most 32 pictures"};
-    WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name));
+    WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name, m_detail));
     m_entries.push_back({std::move(name), std::move(bytes), picture});
     return {};
 }
@@ -79,12 +109,20 @@ std::vector<std::uint32_t> PictureFiles::positionCounts() const
 Result<std::vector<float>> PictureFiles::encode(Engine& engine, Output& output, const CancelFlag& cancel) const
 {
     std::vector<float> rows;
+    Picture all; // as if they were one
+    for (const Entry& entry : m_entries) {
+        all.positionCount += entry.picture.positionCount;
+        all.multiplyAdds += entry.picture.multiplyAdds;
+    }
+    if (!isEmpty())
+        output.note("pictures: " + priceText(all, host::ReadingPace(engine)));
     for (const Entry& entry : m_entries) {
         const auto progress = [&](const Progress& step) {
             output.progress(
                 "looking at " + entry.name + ": " + std::to_string(step.done) + " of " + std::to_string(step.total));
         };
-        WASTE_TRY(const auto picture, engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel));
+        WASTE_TRY(
+            const auto picture, engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel, m_detail));
         rows.insert(rows.end(), picture.begin(), picture.end());
         output.plain("[" + entry.name + ": " + std::to_string(entry.picture.positionCount) + " image tokens]\n");
     }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "cli/arguments.h"
 #include "cli/output.h"
+#include "host/reading_pace.h"
 
 #include "waste/chat_format.h"
 #include "waste/container.h"
@@ -19,10 +21,21 @@ namespace waste::cli {
 
 inline constexpr std::size_t kPicturesMax = 32; // in one prompt (spec: cli A.2)
 
+// --image and --image-detail of `run`, `chat` and `eval`.
+struct PictureFlags {
+    std::vector<std::filesystem::path> files;
+    PictureDetail detail = PictureDetail::Full;
+};
+void declarePictureFlags(Arguments& arguments, PictureFlags& flags, std::string help);
+ValueParser detailInto(PictureDetail& detail); // full or half
+
+// "252 positions, about 12 s", and whether that is an estimate.
+std::string priceText(const Picture& picture, const host::ReadingPace& pace);
+
 // The pictures of one prompt, in the order in which they enter it.
 class PictureFiles {
 public:
-    explicit PictureFiles(std::shared_ptr<const Container> container);
+    explicit PictureFiles(std::shared_ptr<const Container> container, PictureDetail detail = PictureDetail::Full);
 
     // Errors: those of reading and of Picture::inspect(); InvalidArgument beyond kPicturesMax.
     Status addFile(const std::filesystem::path& file);
@@ -32,7 +45,8 @@ public:
 
     [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
     [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
-    // The rows of all of them, one picture behind the other. Says how many positions each takes.
+    // The rows of all of them, one picture behind the other. Says before how long it may take, and behind each how
+    // many positions it has.
     Result<std::vector<float>> encode(Engine& engine, Output& output, const CancelFlag& cancel) const;
 
 private:
@@ -44,6 +58,7 @@ private:
     Status add(std::string name, std::string bytes);
 
     std::shared_ptr<const Container> m_container;
+    const PictureDetail m_detail;
     std::vector<Entry> m_entries;
 };
 

@@ -50,8 +50,7 @@ public:
         arguments.value(
             "--messages", "FILE", into(m_messages), "a whole conversation: a chat request, or its messages");
         arguments.value("--system", "TEXT", into(m_system), "system message in front of the prompt");
-        arguments.value("--image", "FILE", into(m_imageFiles), "picture in front of the prompt; may be repeated")
-            .repeatable();
+        declarePictureFlags(arguments, m_pictures, "picture in front of the prompt; may be repeated");
         arguments.value("--tools", "FILE", into(m_files.tools), "JSON array of tools that the model may call");
         arguments.value("--schema", "FILE", into(m_files.schema), "JSON schema that the answer should follow");
         arguments.value("--session", "NAME", into(m_session), "continue a kept conversation");
@@ -71,7 +70,7 @@ public:
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const auto format, openChatFormat(*container, m_chat, context.output));
         WASTE_TRY_STATUS(openKept(container->info().name, context.output));
-        PictureFiles pictures(container);
+        PictureFiles pictures(container, m_pictures.detail);
         WASTE_TRY(const RenderedPrompt rendered, render(*format, pictures, context.output));
         if (rendered.ids.size() >= m_flags.options.contextTokens)
             return Error{ErrorCode::InvalidArgument, "context_length_exceeded",
@@ -92,7 +91,7 @@ private:
     {
         if (!m_session && !m_saveSession)
             return {};
-        if (m_messages || m_markup || !m_imageFiles.empty())
+        if (m_messages || m_markup || !m_pictures.files.empty())
             return Error{ErrorCode::InvalidArgument, "",
                 "--session and --save-session go with a prompt of text: no --messages, --markup or --image"};
         m_kept = std::make_unique<KeptConversation>(modelName, output);
@@ -124,7 +123,7 @@ private:
         RenderedPrompt rendered;
         std::string request;
         if (m_messages) {
-            if (m_source.argument || m_source.file || m_system || !m_imageFiles.empty())
+            if (m_source.argument || m_source.file || m_system || !m_pictures.files.empty())
                 return Error{ErrorCode::InvalidArgument, "",
                     "--messages holds the whole conversation: no prompt, --system or --image beside it"};
             WASTE_TRY(const std::string messages, readInput(*m_messages));
@@ -135,15 +134,15 @@ private:
                 return Error{ErrorCode::InvalidArgument, "", "the prompt is empty"};
             if (isRaw)
                 rendered.echo = text;
-            if (m_markup && !m_imageFiles.empty())
+            if (m_markup && !m_pictures.files.empty())
                 return Error{ErrorCode::InvalidArgument, "", "--markup and --image exclude each other"};
             if (m_markup) {
                 WASTE_TRY_STATUS(format.tokenizer().encodeMarkup(text, rendered.ids));
                 return rendered;
             }
             rendered.question = text;
-            request =
-                requestWith(m_kept ? m_kept->requestWith(text) : requestFor({text, m_system, m_imageFiles}), members);
+            request = requestWith(
+                m_kept ? m_kept->requestWith(text) : requestFor({text, m_system, m_pictures.files}), members);
         }
         RenderOptions options = m_chat.renderOptions();
         options.image = pictures.resolver();
@@ -200,7 +199,7 @@ private:
     TextSource m_source;
     std::optional<std::string> m_messages;
     std::optional<std::string> m_system;
-    std::vector<std::filesystem::path> m_imageFiles;
+    PictureFlags m_pictures;
     RequestFiles m_files;
     std::optional<std::string> m_session;
     std::optional<std::string> m_saveSession;

@@ -26,18 +26,17 @@ std::string textFrom(const Json& json)
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A journal may say anything; nothing but such a name is ever used as one of a file.
-bool isAttachmentName(std::string_view text)
-{
-    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 Json imagePart(std::size_t place)
 {
     return {{"type", "image"}, {"image", {{"path", std::to_string(place)}}}};
 }
 
 } // namespace
+
+bool isAttachmentName(std::string_view text)
+{
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 std::string assistantMessage(const Message& message)
 {
@@ -69,8 +68,11 @@ ChatTurns chatTurns(
             if (block.type != Block::Type::Image || !isAttachmentName(block.sha256) || attachmentsFolder.empty())
                 continue;
             parts.push_back(imagePart(turns.pictures.size()));
+            const std::filesystem::path file = attachmentsFolder / block.sha256;
+            std::filesystem::path rowsFile = file;
+            rowsFile += block.half ? ".half.rows" : ".rows";
             turns.pictures.push_back(
-                {block.name, attachmentsFolder / block.sha256, block.half ? PictureDetail::Half : PictureDetail::Full});
+                {block.name, file, block.half ? PictureDetail::Half : PictureDetail::Full, rowsFile});
         }
         const std::string text = message.textOf(Block::Type::Text);
         if (!parts.empty())

@@ -22,6 +22,9 @@ ChatTurns chatTurns(
 // Its texts alone, for a reader without eyes.
 std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId);
 
+// A journal or a draft may say anything; nothing but such a name is ever used as one of a file.
+bool isAttachmentName(std::string_view text);
+
 // An answer as an assistant message; empty if it has no text yet.
 std::string assistantMessage(const Message& message);
 

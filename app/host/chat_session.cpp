@@ -58,7 +58,8 @@ ChatSession::ChatSession(Engine& engine, std::unique_ptr<Session> session, std::
     : m_session(std::move(session))
     , m_format(std::move(format))
     , m_sampling(sampling)
-    , m_pictures(engine)
+    , m_pace(engine)
+    , m_pictures(engine, m_pace)
 {
 }
 
@@ -176,8 +177,10 @@ Status ChatSession::bringTo(const AnswerRequest& request, const Wanted& wanted, 
         goBack(wanted.ids);
     m_renderedThinking = wanted.thinking;
 
+    WASTE_TRY_STATUS(checkRoom(wanted));
     const std::size_t known = m_rendered.size();
     ended.reusedTokens = known;
+    m_reading = {};
     const std::size_t total = wanted.ids.size() - known + wanted.partialIds.size();
     std::size_t doneBefore = 0;
     AppendOptions options;
@@ -198,7 +201,21 @@ Status ChatSession::bringTo(const AnswerRequest& request, const Wanted& wanted, 
     doneBefore = m_rendered.size() - known;
     WASTE_TRY_STATUS(append(ids.subspan(m_rendered.size()), m_rendered, options, callbacks));
     doneBefore = m_rendered.size() - known;
-    return append(wanted.partialIds, m_sampled, options, callbacks);
+    WASTE_TRY_STATUS(append(wanted.partialIds, m_sampled, options, callbacks));
+    m_pace.noteReading(m_reading.tokens, std::chrono::duration<double>(m_reading.time).count());
+    return {};
+}
+
+// Before the first picture is looked at: a prompt that does not fit is not worth it.
+Status ChatSession::checkRoom(const Wanted& wanted) const
+{
+    const std::size_t tokens = wanted.ids.size() + wanted.partialIds.size();
+    if (tokens <= m_session->contextTokens())
+        return {};
+    return Error{ErrorCode::InvalidArgument, "context_length_exceeded",
+        "the conversation of " + std::to_string(tokens) + " tokens does not fit the context of "
+            + std::to_string(m_session->contextTokens())
+            + "; open the model with a larger one, show fewer or smaller pictures, or begin a new conversation"};
 }
 
 // Completes the reply in the state as the request renders it. False: the request has another reply there.
@@ -249,8 +266,11 @@ Status ChatSession::append(std::span<const TokenId> ids, std::vector<TokenId>& s
     AppendOptions withRows = options;
     withRows.pictureRows = input.rows;
     const std::uint64_t before = usedTokens();
+    const auto start = Clock::now();
     Status appended = m_session->append(input.ids, withRows);
     const auto taken = ids.first(static_cast<std::size_t>(usedTokens() - before));
+    m_reading.time += Clock::now() - start;
+    m_reading.tokens += taken.size();
     standsFor.insert(standsFor.end(), taken.begin(), taken.end());
     return appended;
 }

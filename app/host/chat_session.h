@@ -5,6 +5,8 @@
 #include "waste/chat_format.h"
 #include "waste/session.h"
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +40,7 @@ public:
     ReplyEnded answer(const AnswerRequest& request, const CancelFlag& cancel, const Callbacks& callbacks);
 
     [[nodiscard]] std::uint64_t usedTokens() const; // read, written, or about to be
+    [[nodiscard]] const ReadingPace& pace() const { return m_pace; }
 
 private:
     // A request in ids, and where its parts end.
@@ -56,6 +59,7 @@ private:
     Result<bool> closeReply(
         const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel, const Callbacks& callbacks);
     void goBack(const std::vector<TokenId>& ids);
+    [[nodiscard]] Status checkRoom(const Wanted& wanted) const;
     Status append(std::span<const TokenId> ids, std::vector<TokenId>& standsFor, const AppendOptions& options,
         const Callbacks& callbacks);
     Status generate(const AnswerRequest& request, const Wanted& wanted, const CancelFlag& cancel,
@@ -64,7 +68,13 @@ private:
     std::unique_ptr<Session> m_session;
     std::shared_ptr<const ChatFormat> m_format;
     const SamplingOptions m_sampling; // recommended for this model
+    ReadingPace m_pace;
     PictureRows m_pictures;
+    struct Reading {
+        std::uint64_t tokens = 0;
+        std::chrono::steady_clock::duration time = {};
+    };
+    Reading m_reading; // of this answer so far, without looking
 
     // The state stands behind m_rendered, as the renderer gives it, and behind m_sampled, as the model
     // wrote it (or as it was fed to close a reply). A chunk that was cut counts: the next call finishes it.

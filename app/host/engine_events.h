@@ -1,6 +1,7 @@
 #pragma once
 
 #include "host/conversation.h"
+#include "host/reading_pace.h"
 #include "waste/chat_format.h"
 #include "waste/picture.h"
 #include "waste/result.h"
@@ -44,7 +45,7 @@ struct EngineStatus {
     double tokensPerSecond = 0; // over the last ten seconds; 0 until two tokens came
     std::chrono::milliseconds left{0}; // Reading: estimate; 0: not known
     Clock::time_point since = {}; // when this opening or answer began
-    double readTokensPerSecond = 0; // of the last reading, pictures with their looking; 0: nothing was read yet
+    ReadingPace pace; // of the model that is open
     std::uint32_t contextTokens = 0;
     std::uint64_t usedTokens = 0; // evaluated tokens of the conversation in the engine
     std::uint64_t budgetBytes = 0;
@@ -64,6 +65,7 @@ struct AttachedPicture {
     std::string name; // for messages
     std::filesystem::path file;
     PictureDetail detail = PictureDetail::Full;
+    std::filesystem::path rowsFile = {}; // where what the model saw is kept; empty: in memory alone
 };
 
 // One answer.

@@ -184,6 +184,7 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
         if (opened) {
             status.contextTokens = m_engine->plan().contextTokens;
             status.budgetBytes = m_engine->plan().budgetBytes;
+            status.pace = m_session->pace();
         } else {
             status.modelName.clear();
             status.error = opened.error();
@@ -243,6 +244,8 @@ void EngineHost::Worker::answerNow(const AnswerRequest& request, Clock::time_poi
     update([&](EngineStatus& status) {
         m_running.clear();
         status.usedTokens = m_session ? m_session->usedTokens() : 0;
+        if (m_session)
+            status.pace = m_session->pace();
         switch (ended.reason) {
         case ReplyEnded::Reason::Stopped:
             status.phase = Phase::Stopped;
@@ -306,8 +309,6 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
         update([&](EngineStatus& status) {
             if (status.phase == Phase::Looking)
                 status.phase = Phase::Reading;
-            if (const auto ms = msSince(start).count(); done > 0 && ms > 0)
-                status.readTokensPerSecond = 1000.0 * static_cast<double>(done) / static_cast<double>(ms);
             status.done = done;
             status.total = total;
             status.usedTokens = m_session->usedTokens();

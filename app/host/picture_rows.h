@@ -1,6 +1,8 @@
 #pragma once
 
 #include "host/engine_events.h"
+#include "host/reading_pace.h"
+#include "host/rows_file.h"
 #include "waste/engine.h"
 #include "waste/result.h"
 #include "waste/types.h"
@@ -14,7 +16,8 @@
 
 namespace waste::host {
 
-// The pictures that a conversation showed the model: each is looked at once. One thread at a time.
+// The pictures that a conversation showed the model: each is looked at once, under whatever name it comes, and after
+// a restart not at all where its rows are kept beside it. One thread at a time.
 //
 // Every picture has the same placeholder id in a prompt, so ids alone do not say whether two prompts show
 // the same. In its own lists of ids a ChatSession therefore has a number of this class, below zero, at each
@@ -23,13 +26,13 @@ class PictureRows {
 public:
     using Progress = std::function<void(std::string_view name, std::uint64_t done, std::uint64_t total)>;
 
-    explicit PictureRows(Engine& engine);
+    PictureRows(Engine& engine, ReadingPace& pace); // which learns from it how long looking takes
 
     struct Shown {
         Picture picture;
         TokenId number = 0;
     };
-    // From the header of its file. Errors: those of reading and of Picture::inspect().
+    // Its file as it is now: another content is another picture. Errors: those of reading and of Picture::inspect().
     Result<Shown> show(const AttachedPicture& picture);
 
     [[nodiscard]] TokenId placeholderId() const { return m_engine.container().info().mediaPlaceholderId; }
@@ -45,13 +48,17 @@ public:
 
 private:
     struct Entry {
-        AttachedPicture picture;
-        std::uint32_t positionCount = 0;
+        RowsKey key;
+        AttachedPicture source; // the latest to show it
+        Picture picture;
         std::vector<float> rows; // empty: not looked at, or forgotten
     };
     Result<std::span<const float>> rowsOf(std::size_t index, const CancelFlag& cancel, const Progress& progress);
+    Result<std::vector<float>> look(const Entry& entry, const CancelFlag& cancel, const Progress& progress);
 
     Engine& m_engine;
+    ReadingPace& m_pace;
+    const std::string m_tower; // for keys
     std::vector<Entry> m_entries;
     std::vector<std::size_t> m_withRows; // the oldest first
 };

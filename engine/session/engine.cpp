@@ -144,6 +144,7 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
     logWarnings(*engine);
 
     const detail::ModelFiles& files = engine->container->files();
+    const auto start = ScopedTime::Clock::now();
     WASTE_TRY(engine->model,
         LoadedModel::load({.files = files,
             .plan = engine->plan,
@@ -151,6 +152,9 @@ Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Contai
             .kernels = *kernels,
             .progress = progress,
             .cancel = cancel}));
+    const std::chrono::duration<double> reading = ScopedTime::Clock::now() - start;
+    if (reading.count() > 0)
+        engine->openBytesPerSecond = static_cast<double>(plan.trunkBytes) / reading.count();
     if (options.vision == VisionUse::FromTheStart)
         WASTE_TRY_STATUS(loadVision(*engine, progress, cancel));
     const Arithmetic arithmetic = arithmeticFor(files, options);
@@ -276,6 +280,16 @@ std::string Engine::fingerprint() const
     return hexText(m_internals->model->fingerprint);
 }
 
+std::string Engine::visionFingerprint() const
+{
+    return VisionModel::fingerprint(m_internals->container->files(), m_internals->model->fingerprint);
+}
+
+std::uint32_t Engine::threadCount() const
+{
+    return m_internals->pool.threadCount();
+}
+
 std::string Engine::backend() const
 {
     return m_internals->kernels.name;
@@ -294,6 +308,7 @@ Statistics Engine::statistics() const
     statistics.tokensDecoded = engine.tokensDecoded.load(std::memory_order_relaxed);
     statistics.prefillMs = milliseconds(engine.prefillNs);
     statistics.decodeMs = milliseconds(engine.decodeNs);
+    statistics.openBytesPerSecond = engine.openBytesPerSecond;
     if (engine.model->cache != nullptr) {
         const CacheStatistics cache = engine.model->cache->statistics();
         statistics.expertHits = cache.hits;

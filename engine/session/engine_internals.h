@@ -61,6 +61,7 @@ struct Engine::Internals {
     Count tokensDecoded = 0;
     Count prefillNs = 0;
     Count decodeNs = 0;
+    double openBytesPerSecond = 0; // set once, by Engine::open()
 };
 
 // The right to run the decoder: one call of append() or generate() at a time over all sessions. Nobody

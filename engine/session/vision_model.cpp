@@ -84,6 +84,29 @@ Result<std::uint64_t> VisionModel::plannedBytes(const detail::ModelFiles& files,
         + kPicturesQueuedMax * (patches / 4) * rowBytes;
 }
 
+std::string VisionModel::fingerprint(const detail::ModelFiles& files, const Sha256Digest& model)
+{
+    const auto config = describe(files);
+    if (!config)
+        return {};
+    Sha256 sha;
+    sha.update(std::as_bytes(std::span(model)));
+    if (const ContainerFiles* container = files.container()) {
+        const auto description = readSmallFile(container->sideFiles.vision, kVisionFileBytesMax);
+        if (!description)
+            return {};
+        sha.update(std::as_bytes(std::span(*description)));
+        for (const VisionTensor& tensor : visionTensors(*config)) {
+            const TrunkEntry* entry = container->manifest.find(tensor.name);
+            if (entry == nullptr || !entry->crc32)
+                return {};
+            sha.update(std::as_bytes(std::span(tensor.name)));
+            sha.update(std::as_bytes(std::span(&*entry->crc32, 1)));
+        }
+    }
+    return hexText(sha.finish());
+}
+
 Result<std::unique_ptr<VisionModel>> VisionModel::load(
     const Parts& parts, const ProgressSink& progress, const CancelFlag* cancel)
 {
@@ -156,7 +179,8 @@ Result<Picture> Picture::inspect(
     WASTE_TRY(const VisionConfig config, VisionModel::describe(container.files()));
     WASTE_TRY(const ImageHeader header, readImageHeader(file, name));
     const ImagePlan plan = planFor(config, header.width, header.height, detail);
-    return Picture{header.width, header.height, plan.positionCount()};
+    return Picture{
+        header.width, header.height, plan.positionCount(), VisionTower::multiplyAdds(config, plan.patchCount())};
 }
 
 } // namespace waste

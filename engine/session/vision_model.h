@@ -3,6 +3,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/thread_pool.h"
 #include "memory/arena.h"
+#include "platform/sha.h"
 #include "session/model_files.h"
 #include "vision/vision_config.h"
 #include "vision/vision_weights.h"
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +30,10 @@ public:
     // What the plan adds for it: weights, a decoded picture, the tower's buffers, rows that wait for their
     // prompt (spec: streaming 7.1). Errors as describe().
     static Result<std::uint64_t> plannedBytes(const detail::ModelFiles& files, std::uint32_t threadCount);
+
+    // SHA-256, hexadecimal, over what decides the rows of a picture beside the picture itself. Empty: a tensor of the
+    // tower has no checksum, so another tower could look like this one.
+    static std::string fingerprint(const detail::ModelFiles& files, const Sha256Digest& model);
 
     struct Parts { // all outlive the model
         const detail::ModelFiles& files;

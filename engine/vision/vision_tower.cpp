@@ -46,6 +46,17 @@ std::uint64_t VisionTower::scratchBytes(const VisionConfig& config, std::uint32_
     return size.bytes();
 }
 
+std::uint64_t VisionTower::multiplyAdds(const VisionConfig& config, std::uint32_t patchCount)
+{
+    const std::uint64_t patches = patchCount;
+    const std::uint64_t hidden = config.hiddenSize;
+    const std::uint64_t matrices = 4 * hidden * config.qkvSize + 2 * hidden * config.mlpWidth;
+    const std::uint64_t attention = 2 * patches * config.qkvSize;
+    const std::uint64_t merged = config.mergedSize();
+    return patches * (VisionConfig::kPatchFloats * hidden + config.layerCount * (matrices + attention))
+        + patches / 4 * (merged * merged + merged * config.textHiddenSize);
+}
+
 Result<std::vector<float>> VisionTower::encode(
     std::span<const float> patches, const ImagePlan& plan, const ProgressSink& progress, const CancelFlag* cancel) const
 {

@@ -29,6 +29,9 @@ public:
     // Memory of one encode() of `patchCount` patches.
     static std::uint64_t scratchBytes(const VisionConfig& config, std::uint32_t patchCount, std::uint32_t threadCount);
 
+    // What one encode() of `patchCount` patches computes.
+    static std::uint64_t multiplyAdds(const VisionConfig& config, std::uint32_t patchCount);
+
     explicit VisionTower(const Parts& parts)
         : m_parts(parts)
     {

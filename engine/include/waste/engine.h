@@ -68,6 +68,7 @@ struct Statistics {
     double readLatency95Ms = 0;
     double readLatencyMaxMs = 0;
     double readBytesPerSecond = 0; // while the disk was busy
+    double openBytesPerSecond = 0; // when the trunk was read, checked and bound
     std::uint32_t slotsUsed = 0;
     std::uint32_t slotCount = 0;
     bool directIo = false; // false if any bank is read through the page cache
@@ -112,6 +113,10 @@ public:
     // SHA-256 over everything that decides the numbers of this model (spec: model 9.1), hexadecimal. A
     // saved state can be continued only by an engine with the same one.
     [[nodiscard]] std::string fingerprint() const;
+    // The same of what decides the rows of a picture; empty where it cannot be told from the model's small files,
+    // or there is no tower: rows are then not worth keeping.
+    [[nodiscard]] std::string visionFingerprint() const;
+    [[nodiscard]] std::uint32_t threadCount() const; // that compute
     [[nodiscard]] std::string backend() const; // the kernel table in use: "scalar", "avx2", ...
     [[nodiscard]] bool exactKernels() const;
     [[nodiscard]] Statistics statistics() const;

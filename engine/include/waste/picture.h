@@ -18,6 +18,7 @@ struct Picture {
     std::uint32_t width = 0; // pixels as shown, before any resize: what the prompt states
     std::uint32_t height = 0;
     std::uint32_t positionCount = 0; // places it takes in the sequence
+    std::uint64_t multiplyAdds = 0; // what the tower computes to look at it
 
     // `file` is the whole file, `name` names it in messages. Errors: Unsupported (the model has no vision
     // tower, or one that this program does not know), Corrupt (the tower's description), Io with reason

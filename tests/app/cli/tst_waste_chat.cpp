@@ -13,6 +13,8 @@ namespace {
 
 const QString kModel = QStringLiteral(WASTE_K3_MINI_CONTAINER);
 
+const QByteArray kPictures = QByteArray(WASTE_TEST_DATA) + "/k3-mini/";
+
 QJsonArray sessions(const WasteProgram& program)
 {
     return program.run({"session", "list", "--json"}).json()["sessions"_L1].toArray();
@@ -96,6 +98,63 @@ private Q_SLOTS:
         const QJsonArray messages = show(sessions(m_program)[0]["id"_L1].toString());
         QCOMPARE(messages.size(), 4);
         QCOMPARE(messages[0]["content"_L1].toString(), QString("Hello, my name is Tom."));
+    }
+
+    void picturesGoWithTheNextQuestion()
+    {
+        const QByteArray red = kPictures + "red_circle.png";
+        const auto outcome = chat("/image " + red + "\nWhat shape do you see?\nWhat is the capital of France?\n/image '"
+            + red + "'\n/detail half\n/image " + red + "\n/noimage\nWhat is the capital of Japan?\n");
+        COMPARE_EXIT(outcome, 0);
+        const QList<QByteArray> lines = outcome.output.trimmed().split('\n');
+        QCOMPARE(lines.size(), 3);
+        QVERIFY2(lines[0].contains("circle"), lines[0].constData());
+        QVERIFY2(lines[2].contains("Tokyo"), lines[2].constData());
+        QVERIFY2(outcome.errors.contains("red_circle.png, 112x112: 16 positions, less than 1 s (estimate)"),
+            outcome.errors.constData());
+        QVERIFY2(outcome.errors.contains("112x112: 4 positions"), outcome.errors.constData()); // half
+        QVERIFY(outcome.errors.contains("(2 pictures taken back"));
+        const QJsonArray messages = show(sessions(m_program)[0]["id"_L1].toString());
+        QCOMPARE(messages.size(), 6);
+    }
+
+    void thePicturesOfAQuestionStayWhenItIsAskedAgain()
+    {
+        const auto outcome = chat("/image " + kPictures
+            + "red_circle.png\nWhat shape do you see?\n"
+              "/edit What colour is the circle?\n/retry\n");
+        COMPARE_EXIT(outcome, 0);
+        const QList<QByteArray> lines = outcome.output.trimmed().split('\n');
+        QCOMPARE(lines.size(), 3);
+        QVERIFY2(lines[1].contains("red"), lines[1].constData());
+        QCOMPARE(lines[2], lines[1]);
+    }
+
+    void aPictureOnTheCommandLineBelongsToTheFirstQuestion()
+    {
+        const auto outcome = chat("What shape do you see?\n", {"--image", kPictures + "star.png"});
+        COMPARE_EXIT(outcome, 0);
+        QVERIFY2(outcome.output.contains("star"), outcome.description().constData());
+        COMPARE_EXIT(chat("Hello\n", {"--image", kPictures + "README.md"}), 1);
+        COMPARE_EXIT(chat("Hello\n", {"--image", kPictures + "star.png", "--image-detail", "third"}), 2);
+    }
+
+    // Each with its name and the reason.
+    void whatIsNoPictureIsRefusedByName()
+    {
+        QFile notes(m_folder->filePath("notes.png"));
+        QVERIFY(notes.open(QIODevice::WriteOnly));
+        notes.write("no picture at all");
+        notes.close();
+        const auto outcome = chat("/image\n/image /nonexistent.png\nWhat is the capital of France?\n");
+        QVERIFY(outcome.errors.contains("/image needs the name of a file"));
+        QVERIFY(outcome.errors.contains("/nonexistent.png"));
+        const auto wrong = chat("/image " + notes.fileName().toUtf8() + "\nWhat is the capital of France?\n");
+        QVERIFY2(wrong.errors.contains("notes.png"), wrong.errors.constData());
+        const auto many = chat(QByteArray("/image " + kPictures + "tiny.png\n").repeated(33));
+        QVERIFY2(many.errors.contains("at most 32 pictures"), many.errors.constData());
+        const auto large = chat("/image " + kPictures + "red_circle.png\nWhat shape do you see?\n", {"--ctx", "16"});
+        QVERIFY2(large.errors.contains("red_circle.png has 16 positions"), large.errors.constData());
     }
 
     void resetForgets()

@@ -1,7 +1,7 @@
 file(GLOB tests CONFIGURE_DEPENDS app/host/tst_*.cpp)
 foreach(test IN LISTS tests)
     set(labels "")
-    if(test MATCHES "tst_engine_host")
+    if(test MATCHES "tst_engine_host|tst_picture_rows")
         set(labels LABELS program)
     endif()
     waste_test(${test} LINKS waste_host ${labels})
