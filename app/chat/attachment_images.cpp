@@ -1,13 +1,15 @@
 #include "chat/attachment_images.h"
 
+#include "host/data_url.h"
 #include "waste/files.h"
+#include "waste/picture.h"
 
 #include <QFile>
 #include <QImageReader>
 #include <QList>
 #include <QRegularExpression>
 
-#include <array>
+#include <span>
 #include <utility>
 
 namespace waste::app {
@@ -16,6 +18,23 @@ namespace {
 
 constexpr qint64 kPixelsMax = qint64{64} << 20; // as the model's own reader (spec: vision 2.1)
 constexpr int kSideMax = 1024; // of what is drawn
+
+// What Qt cannot read and the model can: TGA and PSD.
+QImage drawnByTheEngine(QFile& file, QSize* size)
+{
+    if (!file.seek(0) || file.size() > qint64{host::kPictureBytesMax})
+        return {};
+    const QByteArray bytes = file.readAll();
+    const auto drawn =
+        drawPicture(std::as_bytes(std::span(bytes.data(), std::size_t(bytes.size()))), "picture", kSideMax);
+    if (!drawn)
+        return {};
+    const QImage image(
+        drawn->rgba.data(), int(drawn->width), int(drawn->height), int(drawn->width) * 4, QImage::Format_RGBA8888);
+    if (size != nullptr)
+        *size = image.size();
+    return image.copy();
+}
 
 } // namespace
 
@@ -41,7 +60,7 @@ QImage AttachmentImages::requestImage(const QString& id, QSize* size, const QSiz
     static const QList<QByteArray> formats{"png", "jpeg", "gif", "bmp"};
     const QByteArray format = QImageReader::imageFormat(&file);
     if (!formats.contains(format))
-        return {};
+        return drawnByTheEngine(file, size);
     QImageReader reader(&file, format);
     reader.setAutoTransform(true);
     const QSize whole = reader.size();

@@ -4,9 +4,11 @@
 #include "container/trunk.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
+#include "session/facade_guard.h"
 #include "vision/image_file.h"
 #include "vision/image_patches.h"
 #include "vision/image_plan.h"
+#include "vision/image_resize.h"
 #include "vision/vision_tower.h"
 #include "waste/picture.h"
 
@@ -181,6 +183,30 @@ Result<Picture> Picture::inspect(
     const ImagePlan plan = planFor(config, header.width, header.height, detail);
     return Picture{
         header.width, header.height, plan.positionCount(), VisionTower::multiplyAdds(config, plan.patchCount())};
+}
+
+Result<PicturePixels> drawPicture(std::span<const std::byte> file, std::string_view name, std::uint32_t sideMax)
+{
+    return guarded([&]() -> Result<PicturePixels> {
+        WASTE_TRY(Image image, decodeImage(file, name));
+        const std::uint64_t longest = std::max({image.width, image.height, 1U});
+        if (longest > sideMax) {
+            const auto scaled = [&](std::uint64_t side) {
+                return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, side * sideMax / longest));
+            };
+            const std::uint32_t width = scaled(image.width);
+            const std::uint32_t height = scaled(image.height);
+            image = resizeImage(std::move(image), width, height);
+        }
+        PicturePixels drawn{image.width, image.height, {}};
+        const std::size_t channels = image.channels();
+        drawn.rgba.reserve(std::size_t{4} * image.width * image.height);
+        for (std::size_t at = 0; at < image.pixels.size(); at += channels) {
+            drawn.rgba.insert(drawn.rgba.end(), &image.pixels[at], &image.pixels[at] + 3);
+            drawn.rgba.push_back(image.hasAlpha ? image.pixels[at + 3] : 255);
+        }
+        return drawn;
+    });
 }
 
 } // namespace waste

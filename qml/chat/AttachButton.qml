@@ -14,6 +14,7 @@ IconButton {
 
     FileDialog {
         id: dialog
+        objectName: "pictureDialog"
         title: qsTr("Attach pictures")
         fileMode: FileDialog.OpenFiles
         nameFilters: [qsTr("Pictures (%1)").arg("*.png *.jpg *.jpeg *.gif *.bmp *.tga *.psd"), qsTr("All files (*)")]

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace waste {
 
@@ -26,5 +27,14 @@ struct Picture {
     static Result<Picture> inspect(const Container& container, std::span<const std::byte> file, std::string_view name,
         PictureDetail detail = PictureDetail::Full);
 };
+
+// The pixels of a picture file, for hosts that show what they send: upright, no side longer than `sideMax`, smaller
+// pictures as they are. Errors: Io with reason invalid_image, OutOfMemory.
+struct PicturePixels {
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    std::vector<std::uint8_t> rgba; // [height][width][4], colours not multiplied by alpha
+};
+Result<PicturePixels> drawPicture(std::span<const std::byte> file, std::string_view name, std::uint32_t sideMax);
 
 } // namespace waste

@@ -13,7 +13,7 @@ add_library(waste_window_driver STATIC app/desktop/window_driver.cpp app/desktop
 target_include_directories(waste_window_driver PUBLIC app/desktop)
 target_link_libraries(waste_window_driver
     PUBLIC waste_test_support waste_app waste_appplugin waste_ui waste_uiplugin Qt6::QuickControls2 PRIVATE waste_flags)
-foreach(test keyboard transcript accessibility pictures resizing)
+foreach(test keyboard transcript accessibility pictures picture_refusals resizing)
     waste_test(app/desktop/tst_${test}.cpp LINKS waste_window_driver LABELS gui)
 endforeach()
 

@@ -38,7 +38,7 @@ WindowDriver::WindowDriver()
         handlerBefore = qInstallMessageHandler(hear);
     QQuickStyle::setStyle("Fusion");
     app::App::Options options;
-    options.dataFolder = m_folder.path().toStdString() + "/data";
+    options.dataFolder = dataFolder();
     options.configurationFolder = m_folder.path().toStdString() + "/configuration";
     options.model = WASTE_K3_MINI_CONTAINER;
     options.isBuiltInModel = true;

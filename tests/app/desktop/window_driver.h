@@ -8,6 +8,7 @@
 #include <QStringList>
 #include <QTemporaryDir>
 
+#include <filesystem>
 #include <memory>
 
 namespace waste::test {
@@ -21,6 +22,7 @@ public:
 
     app::App& app() { return *m_app; }
     QQuickWindow& window() { return *m_window; }
+    [[nodiscard]] std::filesystem::path dataFolder() const { return m_folder.path().toStdString() + "/data"; }
     bool waitUntilReady(); // for the model
     [[nodiscard]] QQuickItem* item(const char* objectName) const; // visible ones only; null: there is none
     [[nodiscard]] QQuickItem* focused() const { return m_window->activeFocusItem(); }

@@ -1,0 +1,181 @@
+// What a person can drop on the window and no model can see: each is refused with its name and the reason, at once,
+// and neither the text nor the pictures that are attached already are lost.
+
+#include "chat/attachment_images.h"
+#include "support/canvas.h"
+#include "support/picture_formats.h"
+#include "window_driver.h"
+
+#include <QDir>
+#include <QDropEvent>
+#include <QElapsedTimer>
+#include <QImage>
+#include <QMimeData>
+#include <QQuickItem>
+#include <QTest>
+
+#if defined(Q_OS_UNIX)
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+using namespace waste::app;
+using namespace waste::test;
+
+namespace {
+
+Canvas drawing()
+{
+    Canvas canvas(120, 90, {255, 255, 255, 255});
+    canvas.draw(Canvas::Shape::Circle, {200, 30, 30, 255}, 60, 45, 35);
+    return canvas;
+}
+
+// As a file manager does it.
+bool drop(QQuickWindow& window, const QList<QUrl>& files)
+{
+    QMimeData content;
+    content.setUrls(files);
+    const QPointF middle(window.width() / 2.0, window.height() / 2.0);
+    QDragEnterEvent enter(middle.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &enter);
+    QDragMoveEvent move(middle.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &move);
+    QDropEvent event(middle, Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &event);
+    return event.isAccepted();
+}
+
+} // namespace
+
+class TestPictureRefusals : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+    std::unique_ptr<WindowDriver> m_driver; // one window for all rows: refusals leave nothing behind
+
+    QUrl file(const QString& name, const std::string& bytes) const
+    {
+        QFile target(m_folder.filePath(name));
+        if (!target.open(QIODevice::WriteOnly) || target.write(QByteArray::fromStdString(bytes)) < 0)
+            qFatal("cannot write %s", qPrintable(name));
+        return QUrl::fromLocalFile(target.fileName());
+    }
+    DraftPictures& pictures() { return *m_driver->app().chat()->pictures(); }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_driver = std::make_unique<WindowDriver>();
+        QVERIFY(m_driver->waitUntilReady());
+        QVERIFY(drop(m_driver->window(), {file("kept.png", pngOf(drawing()))}));
+        QTRY_COMPARE(pictures().count(), 1);
+        m_driver->item("composerText")->forceActiveFocus();
+        m_driver->type("What shape");
+    }
+    void cleanupTestCase() { m_driver.reset(); }
+
+    void whatCannotBeSeenIsRefusedWithItsName_data()
+    {
+        QTest::addColumn<QUrl>("url");
+        QTest::addColumn<QString>("reason");
+        const std::string png = pngOf(drawing());
+        const QString folder = m_folder.filePath("folder.png");
+        QDir().mkpath(folder);
+        QTest::newRow("folder") << QUrl::fromLocalFile(folder) << "folder";
+        QTest::newRow("empty") << file("empty.png", "") << "";
+        QTest::newRow("cut in the header") << file("header.png", png.substr(0, 20)) << "";
+        QTest::newRow("words") << file("words.jpg", "these are words") << "";
+        QTest::newRow("vector drawing") << file("drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>") << "";
+        QTest::newRow("gone") << QUrl::fromLocalFile(m_folder.filePath("gone.png")) << "";
+#if defined(Q_OS_UNIX)
+        const QString pipe = m_folder.filePath("pipe.png");
+        QCOMPARE(mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+        QTest::newRow("pipe") << QUrl::fromLocalFile(pipe) << "";
+        const QUrl large = file("large.png", png);
+        QFile::resize(large.toLocalFile(), qint64{300} << 20); // holes: it takes no space
+        QTest::newRow("300 MB") << large << "bytes";
+        if (geteuid() != 0) { // nothing is unreadable to root
+            const QUrl closed = file("closed.png", png);
+            QFile::setPermissions(closed.toLocalFile(), {});
+            QTest::newRow("unreadable") << closed << "";
+        }
+#endif
+    }
+    void whatCannotBeSeenIsRefusedWithItsName()
+    {
+        QFETCH(const QUrl, url);
+        QFETCH(const QString, reason);
+        QVERIFY(drop(m_driver->window(), {url}));
+        QTRY_VERIFY2(pictures().error().contains(url.fileName()), qPrintable(pictures().error()));
+        QVERIFY2(pictures().error().contains(reason), qPrintable(pictures().error()));
+        QVERIFY2(pictures().error().size() > url.fileName().size() + 10, qPrintable(pictures().error()));
+        QCOMPARE(pictures().count(), 1);
+        QCOMPARE(m_driver->app().chat()->draft(), QString("What shape"));
+        QVERIFY(m_driver->app().chat()->canSend());
+    }
+
+    // The content decides, whatever the name says; and one bad file keeps no good one away.
+    void aWrongSuffixIsNoReason()
+    {
+        QVERIFY(drop(m_driver->window(),
+            {file("notes.txt", bmpOf(drawing())), file("bad.png", "x"), file("really a TGA.png", tgaOf(drawing()))}));
+        QTRY_COMPARE(pictures().count(), 3);
+        QVERIFY2(pictures().error().contains("bad.png"), qPrintable(pictures().error()));
+        pictures().remove(2);
+        pictures().remove(1);
+    }
+
+    // What it gives back takes the same way as what is dropped.
+    void theFileDialogOffersEveryFormat()
+    {
+        auto* dialog = m_driver->window().findChild<QObject*>("pictureDialog");
+        QVERIFY(dialog != nullptr);
+        QCOMPARE(dialog->property("nameFilters").toStringList().first(),
+            QString("Pictures (*.png *.jpg *.jpeg *.gif *.bmp *.tga *.psd)"));
+        QVERIFY(QMetaObject::invokeMethod(dialog, "open"));
+        QVERIFY(dialog->property("visible").toBool());
+        QVERIFY(QMetaObject::invokeMethod(dialog, "close"));
+        QCOMPARE(pictures().count(), 1);
+    }
+
+    void everyFormatHasItsThumbnail()
+    {
+        const std::pair<const char*, std::string> files[] = {{"a.png", pngOf(drawing())}, {"a.bmp", bmpOf(drawing())},
+            {"a.gif", gifOf(drawing())}, {"a.tga", tgaOf(drawing())}, {"a.psd", psdOf(drawing(), Compression::Runs)}};
+        for (const auto& [name, bytes] : files) {
+            pictures().addFiles({file(name, bytes)});
+            QTRY_COMPARE(pictures().count(), 2);
+            const QString source = pictures().data(pictures().index(1), DraftPictures::SourceRole).toString();
+            AttachmentImages images(m_driver->dataFolder());
+            QSize size;
+            const QImage image = images.requestImage(source.mid(QString("image://attachment/").size()), &size, {});
+            QCOMPARE(size, QSize(120, 90));
+            const QColor middle = image.pixelColor(60, 45);
+            QVERIFY2(middle.red() > 150 && middle.green() < 80, name);
+            QVERIFY2(image.pixelColor(3, 3).green() > 200, name);
+            pictures().remove(1);
+        }
+    }
+
+    void theFirstPriceIsSaidBeforeAnythingWasSeen()
+    {
+        const QString price = pictures().data(pictures().index(0), DraftPictures::PriceRole).toString();
+        QCOMPARE(price, QString("adds less than 1 s (estimate)"));
+    }
+
+    // Between choosing and sending: the window keeps its own copy, so the file itself may go.
+    void aFileThatIsDeletedAfterwardsIsSentAllTheSame()
+    {
+        QVERIFY(QFile::remove(m_folder.filePath("kept.png")));
+        m_driver->app().chat()->setDraft("");
+        QVERIFY(m_driver->ask("What shape do you see?"));
+        const auto& model = *m_driver->app().chat()->messages();
+        const QString answer =
+            model.data(model.index(model.rowCount() - 1), MessageListModel::PlainTextRole).toString();
+        QVERIFY2(answer.contains("circle"), qPrintable(answer));
+    }
+};
+
+QTEST_MAIN(TestPictureRefusals)
+#include "tst_picture_refusals.moc"
