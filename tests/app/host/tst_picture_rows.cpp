@@ -1,15 +1,19 @@
 // Looking at a picture is paid for once: by content and not by name, also after a restart, and never for a file that
 // is another one now. With the built-in model; how often it looked is what its progress tells.
 
+#include "host/chat_request.h"
+#include "host/chat_session.h"
 #include "host/picture_rows.h"
 #include "host/rows_file.h"
 #include "support/canvas.h"
 #include "support/picture_formats.h"
 #include "waste/files.h"
+#include "waste/tokenizer.h"
 
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace waste;
@@ -23,6 +27,13 @@ std::string drawing(Canvas::Shape shape, test::Colour colour)
     Canvas canvas(120, 90, {255, 255, 255, 255});
     canvas.draw(shape, colour, 60, 45, 35);
     return test::pngOf(canvas);
+}
+
+// A question about one of the pictures of the request.
+std::string askAbout(char picture)
+{
+    return std::string("{'role':'user','content':[{'type':'image','image':{'path':'") + picture
+        + "'}},{'type':'text','text':'What shape do you see?'}]}";
 }
 
 const std::string kCircle = drawing(Canvas::Shape::Circle, {200, 30, 30, 255});
@@ -61,6 +72,15 @@ class TestPictureRows : public QObject {
             [this](std::string_view, std::uint64_t done, std::uint64_t) { m_looks += done == 1 ? 1 : 0; });
         return input ? input->rows : std::vector<float>();
     }
+    static std::unique_ptr<ChatSession> chatWith(Engine& engine)
+    {
+        auto tokenizer = Tokenizer::open(WASTE_K3_MINI_CONTAINER, engine.container().info().endOfTextId);
+        auto format = ChatFormat::open(WASTE_K3_MINI_CONTAINER, *tokenizer);
+        auto session = engine.createSession();
+        if (!session || !format)
+            qFatal("no conversation");
+        return std::make_unique<ChatSession>(engine, std::move(*session), *format, SamplingOptions());
+    }
     int looks() { return std::exchange(m_looks, 0); }
 
     CancelFlag m_cancel;
@@ -73,6 +93,7 @@ private Q_SLOTS:
         QVERIFY(container);
         EngineOptions options;
         options.contextTokens = 512;
+        options.conversationCount = 4;
         options.vision = VisionUse::WhenNeeded;
         auto engine = Engine::open(*container, options);
         QVERIFY(engine);
@@ -155,6 +176,57 @@ private Q_SLOTS:
         picture.rowsFile = m_folder.filePath("missing/folder/a.rows").toStdString();
         PictureRows rows(*m_engine, m_pace);
         QVERIFY(see(rows, picture) == first);
+    }
+
+    // Whatever the model makes of two pictures, it is not the way they came to it: asked one after the other, all at
+    // once, or one token at a time with exact kernels, what it says of the second is the same.
+    void twoPicturesInOneConversationAreReadAsIfAtOnce()
+    {
+        const std::vector<AttachedPicture> pictures = {
+            attached("a.png", kCircle), attached("b.png", drawing(Canvas::Shape::Triangle, {40, 160, 60, 255}))};
+        const auto answer = [&](ChatSession& session, std::vector<std::string> messages) {
+            AnswerRequest request;
+            request.id = std::to_string(messages.size());
+            for (std::string& message : messages)
+                std::replace(message.begin(), message.end(), '\'', '"');
+            request.messages = std::move(messages);
+            request.pictures = pictures;
+            request.thinking = false;
+            request.sampling = SamplingOptions();
+            std::string text;
+            ChatSession::Callbacks callbacks;
+            callbacks.reading = [](std::uint64_t, std::uint64_t) {};
+            callbacks.began = [] {};
+            callbacks.token = [](bool) {};
+            callbacks.text = [&text](const ReplyDelta& delta) { text += delta.content; };
+            const ReplyEnded ended = session.answer(request, m_cancel, callbacks);
+            return ended.reason == ReplyEnded::Reason::Done ? text : "failed: " + ended.error.message;
+        };
+
+        const auto steps = chatWith(*m_engine);
+        const std::string first = answer(*steps, {askAbout('0')});
+        QVERIFY2(first.find("circle") != std::string::npos, first.c_str());
+        Message said;
+        said.append(Block::Type::Text, first);
+        const std::vector<std::string> all = {askAbout('0'), assistantMessage(said), askAbout('1')};
+        const std::string second = answer(*steps, all);
+
+        const auto atOnce = chatWith(*m_engine);
+        QCOMPARE(QString::fromStdString(answer(*atOnce, all)), QString::fromStdString(second));
+        EngineOptions options;
+        options.contextTokens = 512;
+        options.prefillChunkTokens = 1;
+        options.exact = true;
+        options.vision = VisionUse::FromTheStart;
+        const auto exact = Engine::open(*Container::open(WASTE_K3_MINI_CONTAINER), options);
+        QVERIFY(exact);
+        const auto stepwise = chatWith(**exact);
+        QCOMPARE(QString::fromStdString(answer(*stepwise, all)), QString::fromStdString(second));
+
+        const auto alone = chatWith(*m_engine);
+        const std::string only = answer(*alone, {askAbout('1')});
+        QVERIFY2(only.find("triangle") != std::string::npos, only.c_str());
+        qInfo("first: %s  second: %s  the second alone: %s", first.c_str(), second.c_str(), only.c_str());
     }
 
     void thePaceIsAnEstimateUntilItIsMeasured()
