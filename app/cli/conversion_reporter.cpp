@@ -91,7 +91,7 @@ void ConversionReporter::json(const Progress& progress)
         object["experts"] = m_pace.expertCount();
     }
     if (const double rate = m_pace.bytesPerSecond(); rate > 0)
-        object["bytes_per_second"] = std::llround(rate);
+        object["bytes_per_s"] = std::llround(rate);
     if (const auto remaining = m_pace.remaining())
         object["seconds_left"] = remaining->count();
     m_output.json(object);

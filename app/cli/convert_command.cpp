@@ -17,6 +17,10 @@ public:
         arguments.group("Conversion");
         arguments.value("--src", "DIR", into(m_options.source), "the checkpoint");
         arguments.value("--out", "MODEL", into(m_options.target), "the model's folder, by custom NAME.waste");
+        arguments
+            .value("--bank-dir", "DIR", into(m_options.bankFolders),
+                "a folder on another drive that takes its share of the experts; may be repeated")
+            .repeatable();
         arguments.value("--jobs", "N", wholeNumberInto(m_options.threadCount, 0, 4096), "compute threads")
             .byDefault("one per core");
         arguments

@@ -95,6 +95,8 @@ private:
             {"chat_format", textOrNull(texts.chatFormat)}, {"vision", info.hasVision}, {"thinking", texts.thinking},
             {"tokenizer_sha256", textOrNull(info.tokenizerSha256)}, {"created", textOrNull(info.created)},
             {"source", textOrNull(info.source)}};
+        for (const ModelInfo::BankFolder& folder : info.bankFolders)
+            object["bank_dirs"].push_back({{"path", folder.path}, {"layers", folder.layers}, {"bytes", folder.bytes}});
         if (engine) {
             object["backend"] = engine->backend();
             object["exact_kernels"] = engine->exactKernels();
@@ -125,6 +127,9 @@ private:
             info.format == ModelInfo::Format::Container ? "container v" + std::to_string(kContainerFormat)
                                                         : "published checkpoint, exact weights");
         row("on disk", host::formatSize(info.containerBytes));
+        for (const ModelInfo::BankFolder& folder : info.bankFolders)
+            row("experts on",
+                folder.path + ": " + std::to_string(folder.layers) + " layers, " + host::formatSize(folder.bytes));
         row("vocabulary", std::to_string(info.vocabularySize));
         row("context", info.contextMax > 0 ? "up to " + std::to_string(info.contextMax) + " tokens" : "not stated");
         row("chat format",

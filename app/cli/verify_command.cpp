@@ -172,6 +172,8 @@ public:
     {
         WASTE_TRY(const auto container, openContainer(m_flags));
         VerifyReporter reporter(context.output);
+        for (const ModelInfo::BankFolder& folder : container->info().bankFolders)
+            context.output.note("experts of " + std::to_string(folder.layers) + " layers are in " + folder.path);
         const auto tellDamage = [&](const Damage& damage) { reporter.damage(damage); };
         const auto tellProgress = [&](const Progress& progress) { reporter.progress(progress); };
         WASTE_TRY(const VerifyReport report,

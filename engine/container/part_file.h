@@ -4,6 +4,7 @@
 #include "waste/result.h"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace waste {
@@ -11,6 +12,9 @@ namespace waste {
 // Opens one of the files that a container consists of. That it is missing is damage (Corrupt, reason
 // missing_file), not a name typed wrong. Other errors: Io.
 Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_view name, DirectFile::Access access);
+
+// What to do about a link (of a bank to another drive) to a file that is not there; empty: it is none, or all is well.
+std::string brokenLink(const std::filesystem::path& path);
 
 // Whether a name from a container cannot lead out of it.
 bool isPlainFileName(std::string_view name);

@@ -1,6 +1,7 @@
 #include "convert/conversion.h"
 
 #include "base/crc32.h"
+#include "container/part_file.h"
 #include "convert/bank_check.h"
 #include "convert/bank_writer.h"
 #include "convert/publication.h"
@@ -35,7 +36,7 @@ double secondsSince(Clock::time_point start)
 
 Conversion::Conversion(const ConvertOptions& options, CheckpointFiles& files, SourceShards& shards,
     const ConversionPlan& plan, const std::vector<SideFile>& sideFiles, const WorkFolder& folder,
-    const TargetState& target, ConversionProgress& progress)
+    const TargetState& target, const BankPlaces& places, ConversionProgress& progress)
     : m_options(options)
     , m_files(files)
     , m_shards(shards)
@@ -43,6 +44,7 @@ Conversion::Conversion(const ConvertOptions& options, CheckpointFiles& files, So
     , m_sideFiles(sideFiles)
     , m_folder(folder)
     , m_target(target)
+    , m_places(places)
     , m_store(folder, plan, target.published)
     , m_trunk(files, plan, folder, target.published)
     , m_reclaimer(options, files, plan, folder, shards, progress, [this](const std::string& what) { warn(what); })
@@ -65,6 +67,7 @@ Status Conversion::findFinishedWork()
     WASTE_TRY(std::uint64_t foundBytes, m_trunk.find());
     std::vector<const BankEntry*> found;
     for (const BankEntry& bank : m_plan.banks) {
+        WASTE_TRY_STATUS(removeBank(m_store.bankPath(bank))); // the one that was in work needs room again
         WASTE_TRY(LayerStore::Remains remains, m_store.find(bank));
         if (!remains.damage.empty())
             warnOfDamage(bank, remains.damage);
@@ -105,6 +108,8 @@ Status Conversion::checkFinishedBank(const BankEntry& bank)
         m_integrity[bank.file] = std::move(*sound);
         return {};
     }
+    if (const std::string sentence = brokenLink(m_store.finishedPath(bank)); !sentence.empty())
+        return Error{ErrorCode::Io, "io", sentence + ", or delete the link to have the layer converted again"};
     if (sound.error().code != ErrorCode::Corrupt && sound.error().code != ErrorCode::NotFound)
         return sound.error();
     m_progress.advance(bank.bytes - checkedBytes);
@@ -166,18 +171,40 @@ Status Conversion::checkNotReclaimed(const CheckpointTensor& tensor) const
 
 Status Conversion::checkSpace() const
 {
-    std::uint64_t bytes = m_plan.codebooksBytes() + m_plan.trunkFileBytes - m_trunk.finishedBytes();
-    for (const BankEntry& bank : m_plan.banks)
-        bytes += m_layers.contains(bank.layer) ? 0 : bank.bytes;
-    if (m_options.reclaim == Reclaim::On && isSameVolume(m_options.source, m_folder.target()))
-        bytes = m_reclaimer.peakBytes(m_layers, m_trunk);
-    bytes += bytes / 100;
-    WASTE_TRY(const std::uint64_t available, freeSpaceBytes(m_folder.target()));
-    if (available >= bytes)
-        return {};
-    return Error{ErrorCode::NoSpace, "no_space",
-        textFromPath(m_folder.target()) + " needs " + std::to_string(bytes) + " bytes of free space and has "
-            + std::to_string(available) + "; free some and start the conversion again, it goes on where it stopped"};
+    struct Volume {
+        std::filesystem::path folder; // on it
+        std::uint64_t bytes = 0;
+        std::vector<const BankEntry*> banks;
+    };
+    std::vector<Volume> volumes = {
+        {m_folder.target(), m_plan.codebooksBytes() + m_plan.trunkFileBytes - m_trunk.finishedBytes(), {}}};
+    for (const BankEntry& bank : m_plan.banks) {
+        if (m_layers.contains(bank.layer))
+            continue;
+        const std::filesystem::path& folder = m_places.folderOf(indexOf(bank));
+        auto volume = std::ranges::find_if(
+            volumes, [&folder](const Volume& known) { return isSameVolume(known.folder, folder); });
+        if (volume == volumes.end())
+            volume = volumes.insert(volumes.end(), {folder, 0, {}});
+        volume->banks.push_back(&bank);
+    }
+    for (const Volume& volume : volumes) {
+        std::uint64_t bytes = volume.bytes;
+        if (m_options.reclaim == Reclaim::On && isSameVolume(m_options.source, volume.folder)) {
+            bytes = m_reclaimer.peakBytes(bytes, volume.banks, m_layers);
+        } else {
+            for (const BankEntry* bank : volume.banks)
+                bytes += bank->bytes;
+        }
+        bytes += bytes / 100;
+        WASTE_TRY(const std::uint64_t available, freeSpaceBytes(volume.folder));
+        if (available < bytes)
+            return Error{ErrorCode::NoSpace, "no_space",
+                textFromPath(volume.folder) + " needs " + std::to_string(bytes) + " bytes of free space and has "
+                    + std::to_string(available)
+                    + "; free some and start the conversion again, it goes on where it stopped"};
+    }
+    return {};
 }
 
 // The trunk first: nearly every shard holds a part of it, so that shards are done with when their layers are.
@@ -236,10 +263,16 @@ const BankEntry* Conversion::nextBank() const
     return bank != m_plan.banks.end() ? &*bank : nullptr;
 }
 
+std::size_t Conversion::indexOf(const BankEntry& bank) const
+{
+    return static_cast<std::size_t>(&bank - m_plan.banks.data());
+}
+
 Status Conversion::convertLayer(const BankEntry& bank)
 {
+    const std::filesystem::path& place = m_places.folderOf(indexOf(bank));
     m_progress.begin("experts", m_plan.bankBytes());
-    WASTE_TRY_STATUS(waitForRoom(m_folder.target(), bank.bytes, m_progress));
+    WASTE_TRY_STATUS(waitForRoom(place, bank.bytes, m_progress));
     const Clock::time_point start = Clock::now();
     m_progress.report(ConvertLayerStart{bank.layer});
     FinishedLayer layer;
@@ -248,10 +281,10 @@ Status Conversion::convertLayer(const BankEntry& bank)
         m_progress.goBackTo(before);
         Status made = makeBank(bank, layer);
         if (!made && made.error().code == ErrorCode::NoSpace)
-            WASTE_TRY_STATUS(removeFile(m_store.bankPath(bank))); // it would be in its own way
+            WASTE_TRY_STATUS(removeBank(m_store.bankPath(bank))); // it would be in its own way
         return made;
     };
-    WASTE_TRY_STATUS(writePatiently(m_folder.target(), bank.bytes, m_progress, make));
+    WASTE_TRY_STATUS(writePatiently(place, bank.bytes, m_progress, make));
     WASTE_TRY_STATUS(m_store.keep(bank, layer));
     ++m_report.layersConverted;
     m_progress.report(ConvertLayerDone{bank.layer, bank.bytes, layer.errors, secondsSince(start)});
@@ -262,10 +295,12 @@ Status Conversion::convertLayer(const BankEntry& bank)
 Status Conversion::makeBank(const BankEntry& bank, FinishedLayer& layer)
 {
     const std::filesystem::path path = m_store.bankPath(bank);
+    WASTE_TRY_STATUS(m_places.prepare(indexOf(bank), path, m_store.finishedPath(bank)));
     WASTE_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::Replace));
     WASTE_TRY(layer, writeBank(m_files, m_plan, bank, file, m_pool, m_progress));
     WASTE_TRY_STATUS(file.flush());
     WASTE_TRY_STATUS(file.close());
+    WASTE_TRY_STATUS(m_places.flush(path));
     const auto checked = [this](std::uint64_t) { return m_progress.checkCancelled(); };
     auto digest = checkBank(path, m_plan, bank, checked);
     if (!digest && digest.error().code == ErrorCode::Corrupt)

@@ -2,6 +2,7 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "container/integrity.h"
+#include "convert/bank_places.h"
 #include "convert/conversion_plan.h"
 #include "convert/conversion_progress.h"
 #include "convert/layer_store.h"
@@ -29,7 +30,7 @@ class Conversion {
 public:
     Conversion(const ConvertOptions& options, CheckpointFiles& files, SourceShards& shards, const ConversionPlan& plan,
         const std::vector<SideFile>& sideFiles, const WorkFolder& folder, const TargetState& target,
-        ConversionProgress& progress);
+        const BankPlaces& places, ConversionProgress& progress);
 
     void warn(const std::string& sentence); // at any time
 
@@ -55,6 +56,7 @@ private:
     Status convertTensors(const std::vector<std::size_t>& tensors);
     [[nodiscard]] std::vector<std::size_t> nextTensors() const;
     [[nodiscard]] const BankEntry* nextBank() const;
+    [[nodiscard]] std::size_t indexOf(const BankEntry& bank) const;
     [[nodiscard]] Status checkNotReclaimed(const CheckpointTensor& tensor) const;
     Status convertLayer(const BankEntry& bank);
     Status makeBank(const BankEntry& bank, FinishedLayer& layer);
@@ -67,6 +69,7 @@ private:
     const std::vector<SideFile>& m_sideFiles;
     const WorkFolder& m_folder;
     const TargetState& m_target;
+    const BankPlaces& m_places;
     const LayerStore m_store;
     TrunkStore m_trunk;
     Reclaimer m_reclaimer;

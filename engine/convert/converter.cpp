@@ -114,6 +114,7 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
                 .vocabularySize = plan.config.vocabularySize,
                 .hiddenSize = plan.config.hiddenSize},
             warnings));
+    WASTE_TRY(const BankPlaces places, BankPlaces::open(options));
     WASTE_TRY_STATUS(checkSmallTensors(*files, plan, progress));
     WASTE_TRY(WorkFolder folder, WorkFolder::open(options.target, progress));
     WASTE_TRY_STATUS(recoverCommit(folder));
@@ -128,7 +129,7 @@ Result<ConvertReport> run(const ConvertOptions& options, const ConvertSink& sink
         return withRemedy(std::move(target.error()));
     }
 
-    Conversion conversion(options, *files, shards, plan, sideFiles, folder, *target, progress);
+    Conversion conversion(options, *files, shards, plan, sideFiles, folder, *target, places, progress);
     for (const std::string& warning : warnings)
         conversion.warn(warning);
     if (Status made = makeContainer(conversion); !made)

@@ -2,6 +2,7 @@
 
 #include "base/crc32.h"
 #include "checkpoint/json_file.h"
+#include "platform/file_facts.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
@@ -138,6 +139,10 @@ Status LayerStore::keep(const BankEntry& entry, const FinishedLayer& layer) cons
     const nlohmann::json facts = {{"errors", errorsJson(layer.errors)}, {"crc32", checksum(layer)}};
     WASTE_TRY_STATUS(m_folder.write(codebooksName(entry), layer.codebooks));
     WASTE_TRY_STATUS(m_folder.write(factsName(entry), facts.dump()));
+    // A damaged bank that lies elsewhere would be left without a name.
+    const std::filesystem::path before = linkTarget(finishedPath(entry));
+    if (!before.empty() && before != linkTarget(bankPath(entry)))
+        WASTE_TRY_STATUS(removeBank(finishedPath(entry)));
     return m_folder.publish(entry.file, entry.file);
 }
 

@@ -215,19 +215,19 @@ Status Reclaimer::reclaim(std::uint32_t shard)
     return {};
 }
 
-std::uint64_t Reclaimer::peakBytes(const FinishedLayers& layers, const TrunkStore& trunk) const
+std::uint64_t Reclaimer::peakBytes(
+    std::uint64_t bytes, std::span<const BankEntry* const> banks, const FinishedLayers& layers) const
 {
-    std::uint64_t needed = m_plan.codebooksBytes() + m_plan.trunkFileBytes - trunk.finishedBytes();
-    std::uint64_t peak = needed;
+    std::uint64_t peak = bytes;
     std::uint64_t freed = 0;
     std::set<std::uint32_t> finished;
     for (const auto& [layer, content] : layers)
         finished.insert(layer);
     std::set<std::uint32_t> gone;
-    for (const BankEntry& bank : m_plan.banks) {
-        if (finished.insert(bank.layer).second)
-            needed += bank.bytes;
-        peak = std::max(peak, needed - std::min(needed, freed));
+    for (const BankEntry& bank : m_plan.banks) { // those on other volumes as well: shards go with them
+        finished.insert(bank.layer);
+        bytes += std::ranges::find(banks, &bank) != banks.end() ? bank.bytes : 0;
+        peak = std::max(peak, bytes - std::min(bytes, freed));
         for (std::uint32_t shard = 0; shard < m_names.size(); ++shard) {
             const auto isFinished = [&](std::uint32_t layer) { return finished.contains(layer); };
             if (m_files.isShardOpen(shard) && std::ranges::all_of(m_consumers[shard].layers, isFinished)

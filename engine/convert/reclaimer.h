@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,10 @@ public:
     // Call after every unit of work.
     Status release(const FinishedLayers& layers, const TrunkStore& trunk);
 
-    // Room that is needed at most, where the container lies on the source's volume and shards make room for it.
-    // `layers` and `trunk` are finished already.
-    [[nodiscard]] std::uint64_t peakBytes(const FinishedLayers& layers, const TrunkStore& trunk) const;
+    // Room that is needed at most on the source's volume, where shards make room for what is written: `bytes`, and then
+    // these banks. `layers` are finished already.
+    [[nodiscard]] std::uint64_t peakBytes(
+        std::uint64_t bytes, std::span<const BankEntry* const> banks, const FinishedLayers& layers) const;
 
 private:
     struct Consumers {

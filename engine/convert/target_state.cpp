@@ -106,7 +106,7 @@ Status discard(const WorkFolder& folder)
     WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(folder.target()));
     for (const std::filesystem::path& entry : entries) {
         if (isOfContainer(textFromPath(entry.filename())))
-            WASTE_TRY_STATUS(removeFile(entry));
+            WASTE_TRY_STATUS(removeBank(entry));
     }
     return {};
 }

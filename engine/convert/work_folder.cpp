@@ -2,6 +2,7 @@
 
 #include "convert/space_wait.h"
 #include "platform/file_error.h"
+#include "platform/file_facts.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
 
@@ -105,8 +106,9 @@ Status WorkFolder::clear() const
         if (entry.filename() == kLockName)
             continue;
         std::error_code error;
-        std::filesystem::remove_all(entry, error);
-        if (error)
+        if (!std::filesystem::is_directory(entry, error))
+            WASTE_TRY_STATUS(removeBank(entry)); // or another file
+        else if (std::filesystem::remove_all(entry, error); error)
             return fileError("delete", entry, error);
     }
     return {};
@@ -141,6 +143,15 @@ Status removeFile(const std::filesystem::path& path)
     if (error)
         return fileError("delete", path, error);
     return {};
+}
+
+Status removeBank(const std::filesystem::path& path)
+{
+    const std::filesystem::path target = linkTarget(path);
+    const std::string ending = '.' + textFromPath(path.filename());
+    if (!target.empty() && textFromPath(target.filename()).ends_with(ending))
+        WASTE_TRY_STATUS(removeFile(target));
+    return removeFile(path);
 }
 
 Result<bool> isThere(const std::filesystem::path& path)

@@ -61,6 +61,9 @@ private:
 
 // Removes a file if it exists.
 Status removeFile(const std::filesystem::path& path);
+// Removes a file, or a link together with the bank on another drive that it stands for. Links that others made are
+// known by the name of what they point at, which stays.
+Status removeBank(const std::filesystem::path& path);
 // Whether there is something of that name. What cannot be found out is an error (Io), not a no.
 Result<bool> isThere(const std::filesystem::path& path);
 // What is in a folder, in no order.

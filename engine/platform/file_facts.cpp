@@ -63,4 +63,11 @@ bool isSameVolume(const std::filesystem::path& a, const std::filesystem::path& b
 
 #endif
 
+std::filesystem::path linkTarget(const std::filesystem::path& path)
+{
+    std::error_code error;
+    std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    return error || target.is_absolute() ? target : path.parent_path() / target;
+}
+
 } // namespace waste

@@ -18,6 +18,9 @@ struct FileFacts {
 // Errors: NotFound, Io.
 Result<FileFacts> fileFacts(const std::filesystem::path& path);
 
+// What a name is a symbolic link to; empty: it is none.
+std::filesystem::path linkTarget(const std::filesystem::path& path);
+
 // Whether two existing places share their free space. What cannot be found out counts as no.
 bool isSameVolume(const std::filesystem::path& a, const std::filesystem::path& b);
 

@@ -2,6 +2,7 @@
 
 #include "container/tensor_inventory.h"
 #include "platform/file_error.h"
+#include "platform/file_facts.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 #include "session/facade_guard.h"
@@ -129,6 +130,23 @@ Result<std::string> decisiveText(const std::filesystem::path& manifestFile)
     return decisive.dump();
 }
 
+std::vector<ModelInfo::BankFolder> findBankFolders(const ContainerFiles& files)
+{
+    std::vector<ModelInfo::BankFolder> folders;
+    for (const BankEntry& bank : files.manifest.banks) {
+        const std::filesystem::path target = linkTarget(files.directory / pathFromText(bank.file));
+        if (target.empty())
+            continue;
+        const std::string path = textFromPath(target.parent_path());
+        auto folder = std::ranges::find(folders, path, &ModelInfo::BankFolder::path);
+        if (folder == folders.end())
+            folder = folders.insert(folders.end(), {path, 0, 0});
+        ++folder->layers;
+        folder->bytes += bank.bytes;
+    }
+    return folders;
+}
+
 Result<std::unique_ptr<ModelFiles>> openContainer(const std::filesystem::path& directory)
 {
     WASTE_TRY(ContainerFiles files, ContainerFiles::open(directory));
@@ -140,6 +158,7 @@ Result<std::unique_ptr<ModelFiles>> openContainer(const std::filesystem::path& d
     model->info.quantization = describeFormats(manifest);
     model->info.containerBytes = files.totalBytes;
     model->info.expertRecordBytes = manifest.geometry.strideBytes;
+    model->info.bankFolders = findBankFolders(files);
     model->info.hasVision = !files.sideFiles.vision.empty();
     model->info.created = manifest.desktop.created;
     model->info.source = manifest.desktop.sourceRepository;

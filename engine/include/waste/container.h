@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace waste {
 
@@ -17,6 +18,13 @@ struct ModelFiles; // session/model_files.h: what the engine itself sees of an o
 
 // Facts about a model that need no weights. Sizes in bytes.
 struct ModelInfo {
+    // A folder, on another drive perhaps, that banks of the container are links to.
+    struct BankFolder {
+        std::string path; // UTF-8
+        std::uint32_t layers = 0;
+        std::uint64_t bytes = 0;
+    };
+
     enum class Format : std::uint8_t { Container, Checkpoint };
     Format format = Format::Container;
     std::string name; // directory name without ".waste"
@@ -33,6 +41,7 @@ struct ModelInfo {
     std::string quantization; // "experts VQ3R, trunk Q4G/Q8G/F32"
     std::uint64_t containerBytes = 0; // all files of the directory
     std::uint64_t expertRecordBytes = 0;
+    std::vector<BankFolder> bankFolders; // of a container whose experts are spread; else empty
     bool hasTokenizer = false;
     std::string tokenizerSha256; // of the tokenizer file, hexadecimal; empty without one
     bool hasVision = false;

@@ -24,6 +24,9 @@ enum class ConvertQuality : std::uint8_t { Fast, Default, Best };
 struct ConvertOptions {
     std::filesystem::path source; // a published checkpoint
     std::filesystem::path target; // the .waste directory; made if it does not exist
+    // On other drives: experts' banks lie in the container's own folder and in these in turn, so that several drives
+    // are read at the same time. The container then has links to them.
+    std::vector<std::filesystem::path> bankFolders;
     std::uint32_t threadCount = 0; // 0: one per core. The bytes written do not depend on it
     ExpertFormat expertFormat = ExpertFormat::Vq3r;
     ConvertQuality quality = ConvertQuality::Default;

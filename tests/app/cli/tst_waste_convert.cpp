@@ -198,6 +198,30 @@ private Q_SLOTS:
         QVERIFY(contentOf(other) == contentOf(target()));
     }
 
+    void expertsAreSpreadOverDrives()
+    {
+        const QString folder = m_folder->filePath("other-drive");
+        const QStringList command = {"convert", "--src", kSource, "--out", target(), "--bank-dir", folder, "-q"};
+        COMPARE_EXIT(runWaste(command), 6); // a folder that is missing may be a drive that is
+        QVERIFY(QDir().mkdir(folder));
+        COMPARE_EXIT(runWaste(command), 0);
+        QCOMPARE(QDir(folder).entryList(QDir::Files).size(), 3);
+        const QJsonObject info = runWaste({"info", target(), "--json"}).json();
+        QCOMPARE(info["bank_dirs"_L1].toArray().size(), 1);
+        const QJsonObject place = info["bank_dirs"_L1].toArray().first().toObject();
+        QCOMPARE(place["path"_L1].toString(), QFileInfo(folder).canonicalFilePath());
+        QCOMPARE(place["layers"_L1].toInt(), 3);
+        QVERIFY(runWaste({"info", target()}).output.contains("experts on"));
+        const auto verified = runWaste({"verify", target()});
+        COMPARE_EXIT(verified, 0);
+        QVERIFY2(verified.errors.contains("experts of 3 layers are in"), verified.errors.constData());
+        COMPARE_EXIT(runWaste({"eval", target(), "--ids", "1 2 3", "--verify"}), 0);
+        QVERIFY(QDir().rename(folder, m_folder->filePath("unplugged")));
+        const auto missing = runWaste({"verify", target()});
+        COMPARE_EXIT(missing, 4);
+        QVERIFY2(missing.errors.contains("Connect the drive"), missing.errors.constData());
+    }
+
     void onlyADownloadOfOursCanBeFollowed()
     {
         const auto refused = runWaste({"convert", "--src", kSource, "--out", target(), "--follow"});
