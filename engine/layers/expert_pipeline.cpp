@@ -78,8 +78,11 @@ void ExpertPipeline::lead()
 
 void ExpertPipeline::follow(std::uint32_t worker)
 {
-    while (!isOver()) {
+    for (;;) {
+        // In this order: the change that ends the run is its last one, and who has seen it must not wait for another.
         const std::uint32_t seen = m_changes.load(std::memory_order_acquire);
+        if (isOver())
+            return;
         if (!computeOne(worker))
             waitUntilChanged(seen);
     }

@@ -161,6 +161,20 @@ private Q_SLOTS:
         }
     }
 
+    // A worker that comes as the last block is finished must not wait for a change that has happened.
+    void nobodyWaitsForAChangeAfterTheLast()
+    {
+        ThreadPool pool({.threadCount = 4});
+        for (std::uint32_t run = 0; run < 100'000; ++run) {
+            FakeSource source(1, run);
+            CountingWork work(1);
+            ExpertPipeline pipeline(pool, source, work, {.expertCount = 1, .placeCount = 1});
+            auto first = source.acquireNext();
+            QVERIFY(first && pipeline.run(std::move(*first)));
+            QVERIFY(work.isComplete());
+        }
+    }
+
     void anExpertThatCannotBeReadEndsTheRunAndNothingStaysPinned()
     {
         for (const std::uint32_t threads : {1U, 3U}) {
