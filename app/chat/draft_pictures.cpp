@@ -5,6 +5,7 @@
 #include "chat/message_text.h"
 #include "host/chat_request.h"
 #include "host/data_url.h"
+#include "host/picture_check.h"
 #include "waste/files.h"
 #include "waste/picture.h"
 
@@ -177,7 +178,7 @@ Result<DraftPictures::Seen> DraftPictures::inspect(const std::string& name, cons
         return Error{ErrorCode::NotFound, "no_model", "a model must be open before it can be shown a picture"};
     const auto file = std::as_bytes(std::span(bytes));
     Seen seen;
-    WASTE_TRY(seen.full, Picture::inspect(*container, file, name));
+    WASTE_TRY(seen.full, host::checkPicture(*container, bytes, name));
     WASTE_TRY(seen.half, Picture::inspect(*container, file, name, PictureDetail::Half));
     return seen;
 }

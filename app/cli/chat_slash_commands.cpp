@@ -5,6 +5,7 @@
 #include "cli/stored_conversations.h"
 #include "cli/text_input.h"
 #include "host/data_url.h"
+#include "host/picture_check.h"
 #include "host/size_text.h"
 
 #include "waste/files.h"
@@ -175,8 +176,7 @@ Status ChatDialogue::attach(const std::filesystem::path& file)
     if (m_pictures.size() == kPicturesMax)
         return wrong(name + ": a question holds at most " + std::to_string(kPicturesMax) + " pictures");
     WASTE_TRY(const std::string bytes, readFile(file, host::kPictureBytesMax));
-    WASTE_TRY(const Picture picture,
-        Picture::inspect(m_engine.container(), std::as_bytes(std::span(bytes)), name, m_options.detail));
+    WASTE_TRY(const Picture picture, host::checkPicture(m_engine.container(), bytes, name, m_options.detail));
     const std::uint64_t taken = m_session.usedTokens() + m_picturePositions;
     if (taken + picture.positionCount >= m_engine.plan().contextTokens)
         return wrong(name + " has " + std::to_string(picture.positionCount) + " positions, and " + std::to_string(taken)

@@ -14,7 +14,7 @@ Rectangle {
     required property string price
     required property bool half
 
-    width: Theme.u(300)
+    width: Theme.u(336)
     height: Theme.u(66)
     radius: Theme.radius
     color: Theme.sunken
@@ -51,10 +51,13 @@ Rectangle {
             UiText {
                 anchors.verticalCenter: parent.verticalCenter
                 visible: root.price.length > 0
+                width: Math.min(implicitWidth, root.width - picture.width - sizeChoice.width - Theme.u(42))
                 text: root.price
                 font: Theme.labelStrong
+                elide: Text.ElideRight
             }
             LinkButton {
+                id: sizeChoice
                 objectName: "halfPicture"
                 text: root.half ? qsTr("Full size") : qsTr("Half size")
                 Accessible.description: qsTr("Half the positions: read in half the time, seen less sharply")

@@ -85,6 +85,7 @@ private Q_SLOTS:
         QTest::newRow("folder") << QUrl::fromLocalFile(folder) << "folder";
         QTest::newRow("empty") << file("empty.png", "") << "";
         QTest::newRow("cut in the header") << file("header.png", png.substr(0, 20)) << "";
+        QTest::newRow("cut in the middle") << file("middle.png", png.substr(0, png.size() / 2)) << "damaged";
         QTest::newRow("words") << file("words.jpg", "these are words") << "";
         QTest::newRow("vector drawing") << file("drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>") << "";
         QTest::newRow("gone") << QUrl::fromLocalFile(m_folder.filePath("gone.png")) << "";
