@@ -52,8 +52,10 @@ std::uint32_t FailingDisk::callCount() const
 
 #if defined(__linux__)
 
+#include <cstdarg>
 #include <cstdio>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -123,6 +125,46 @@ WASTE_INTERPOSE int rename(const char* from, const char* to) noexcept
     if (waste::test::fails(FailingDisk::Call::Rename))
         return -1;
     return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+namespace {
+
+int openWith(int folder, const char* path, int flags, mode_t mode)
+{
+    if (waste::test::fails(FailingDisk::Call::Open)
+        || ((flags & O_CREAT) != 0 && waste::test::fails(FailingDisk::Call::Create)))
+        return -1;
+    return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+}
+
+} // namespace
+
+WASTE_INTERPOSE int open(const char* path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return openWith(AT_FDCWD, path, flags, mode);
+}
+
+WASTE_INTERPOSE int mkdir(const char* path, mode_t mode) noexcept
+{
+    return waste::test::fails(FailingDisk::Call::MakeFolder)
+        ? -1
+        : static_cast<int>(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+WASTE_INTERPOSE int ftruncate(int file, off_t bytes) noexcept
+{
+    return waste::test::fails(FailingDisk::Call::Resize) ? -1 : static_cast<int>(syscall(SYS_ftruncate, file, bytes));
+}
+
+WASTE_INTERPOSE int symlink(const char* target, const char* path) noexcept
+{
+    return waste::test::fails(FailingDisk::Call::Link)
+        ? -1
+        : static_cast<int>(syscall(SYS_symlinkat, target, AT_FDCWD, path));
 }
 
 #else

@@ -10,8 +10,21 @@ namespace waste::test {
 // library's. One at a time; Linux only, elsewhere isSupported() is false and nothing fails.
 class FailingDisk {
 public:
-    // Flush: of files and of folders. A failing Close closes all the same, as the system does.
-    enum class Call : std::uint8_t { Read, Write, Flush, Close, Rename, Remove };
+    // Open: for whatever purpose; Create: of a file that may be new. Resize: of a file. Link: a symbolic one. Flush: of
+    // files and of folders. A failing Close closes all the same, as the system does.
+    enum class Call : std::uint8_t {
+        Read,
+        Write,
+        Flush,
+        Close,
+        Rename,
+        Remove,
+        Open,
+        Create,
+        MakeFolder,
+        Resize,
+        Link
+    };
     struct Plan {
         Call call = Call::Read;
         std::uint32_t firstFailing = 1; // counts from 1
