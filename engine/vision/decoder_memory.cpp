@@ -42,7 +42,9 @@ DecoderMemory& DecoderMemory::current()
 void* DecoderMemory::allocate(std::size_t bytes)
 {
     const bool fits = bytes <= m_bytesLeft && m_bytesLeft - bytes >= sizeof(Block);
-    auto* block = fits ? static_cast<Block*>(std::malloc(sizeof(Block) + bytes)) : nullptr;
+    // Zeroed: stb_image 2.27 reads the Huffman tables of a JPEG file that defines none, and with what lay in memory
+    // before it looks for codes beyond their end.
+    auto* block = fits ? static_cast<Block*>(std::calloc(1, sizeof(Block) + bytes)) : nullptr;
     if (block == nullptr) {
         m_refused = true;
         return nullptr;
