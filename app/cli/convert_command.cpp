@@ -26,9 +26,9 @@ public:
         arguments
             .value("--expert-format", "FORMAT",
                 choiceInto<ExpertFormat, ExpertFormat>(m_options.expertFormat,
-                    {{"vq3r", ExpertFormat::Vq3r}, {"vq4p", ExpertFormat::Vq4p}, {"vq2r", ExpertFormat::Vq2r}}),
-                "vq3r, vq4p (3 bits a weight) or vq2r (2 bits, loses much)")
-            .byDefault("vq3r");
+                    {{"vq4p", ExpertFormat::Vq4p}, {"vq3r", ExpertFormat::Vq3r}, {"vq2r", ExpertFormat::Vq2r}}),
+                "vq4p, vq3r (3 bits a weight) or vq2r (2 bits, loses much)")
+            .byDefault("vq4p");
         arguments
             .value("--quality", "LEVEL",
                 choiceInto<ConvertQuality, ConvertQuality>(m_options.quality,

@@ -12,7 +12,8 @@
 
 namespace waste {
 
-// How routed experts are stored: 3 bits a weight as 3 x 256 or packed 4 x 64 codebook entries, or 2 bits.
+// How routed experts are stored: 3 bits a weight as packed 4 x 64 codebook entries, which is faster to read, or as
+// 3 x 256, which older readers of the format know as well; or 2 bits.
 enum class ExpertFormat : std::uint8_t { Vq3r, Vq4p, Vq2r };
 
 // What happens to source shards that are fully converted.
@@ -28,7 +29,7 @@ struct ConvertOptions {
     // are read at the same time. The container then has links to them.
     std::vector<std::filesystem::path> bankFolders;
     std::uint32_t threadCount = 0; // 0: one per core. The bytes written do not depend on it
-    ExpertFormat expertFormat = ExpertFormat::Vq3r;
+    ExpertFormat expertFormat = ExpertFormat::Vq4p;
     ConvertQuality quality = ConvertQuality::Default;
     std::uint32_t trunkBits = 4; // 3, 4 or 8
     // The source is still being downloaded by us: take verified shards as they come, wait for the others.

@@ -56,8 +56,7 @@ private Q_SLOTS:
 
     void eventsTellTheWholeWay()
     {
-        const auto outcome =
-            runWaste({"convert", "--src", kSource, "--out", target(), "--json", "--expert-format", "vq4p"});
+        const auto outcome = runWaste({"convert", "--src", kSource, "--out", target(), "--json"});
         COMPARE_EXIT(outcome, 0);
         const auto events = outcome.jsonLines();
         QStringList kinds;
@@ -136,10 +135,10 @@ private Q_SLOTS:
         const auto foreign = runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "-q"});
         COMPARE_EXIT(foreign, 0);
         COMPARE_EXIT(
-            runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format", "vq4p"}),
+            runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format", "vq3r"}),
             2);
         COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", m_folder->filePath("a.waste"), "--expert-format",
-                         "vq4p", "--force", "-q"}),
+                         "vq3r", "--force", "-q"}),
             0);
     }
 

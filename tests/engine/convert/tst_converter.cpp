@@ -169,7 +169,7 @@ private Q_SLOTS:
         writeText(options.target / "notes.txt", "also mine");
         writeText(options.target / "experts-L77.bin", "left by a deeper model");
         test::DirectoryContent before = test::readDirectory(options.target);
-        options.expertFormat = ExpertFormat::Vq4p;
+        options.expertFormat = ExpertFormat::Vq3r;
         const auto refused = convert(options);
         QVERIFY(!refused);
         QCOMPARE(refused.error().code, ErrorCode::InvalidArgument);
@@ -179,7 +179,7 @@ private Q_SLOTS:
         options.force = true;
         QVERIFY(convert(options).has_value());
         ConvertOptions fresh = optionsFor(place("fresh"));
-        fresh.expertFormat = ExpertFormat::Vq4p;
+        fresh.expertFormat = ExpertFormat::Vq3r;
         QVERIFY(convert(fresh).has_value());
         test::DirectoryContent expected = test::readDirectory(fresh.target);
         expected["chat.json"] = before["chat.json"];

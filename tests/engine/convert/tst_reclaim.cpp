@@ -211,7 +211,7 @@ private Q_SLOTS:
         QVERIFY(!convert(optionsFor(source, place("gone.waste"), Reclaim::On), sink, &cancel));
         const auto before = test::readDirectory(place("gone.waste"));
         ConvertOptions other = optionsFor(source, place("gone.waste"), Reclaim::Off);
-        other.expertFormat = ExpertFormat::Vq4p;
+        other.expertFormat = ExpertFormat::Vq3r;
         other.force = true;
         QCOMPARE(convert(other).error().code, ErrorCode::InvalidArgument);
         QCOMPARE(test::difference(test::readDirectory(place("gone.waste")), before), std::string());

@@ -46,7 +46,7 @@ private Q_SLOTS:
         const ModelInfo& info = m_models["k3-mini"]->info();
         const ModelInfo& published = openModel("k3-mini")->info();
         QCOMPARE(info.format, ModelInfo::Format::Container);
-        QCOMPARE(info.quantization, std::string("experts VQ3R, trunk Q4G/Q8G/F32"));
+        QCOMPARE(info.quantization, std::string("experts VQ4P, trunk Q4G/Q8G/F32"));
         QCOMPARE(info.expertRecordBytes, 20480U);
         QCOMPARE(info.parametersTotal, published.parametersTotal);
         QCOMPARE(info.parametersActive, published.parametersActive);
