@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Line {
     [[nodiscard]] double ratio() const // with a limit
     {
         return lessIsBetter ? limit / value : value / limit;
+    }
+    [[nodiscard]] bool isMissed() const // the goal
+    {
+        return lessIsBetter ? value > goal : value < goal;
     }
 };
 
@@ -68,5 +73,8 @@ void measureTrunk(Table& table, const MemoryBandwidth& memory);
 void measureRoutes(Table& table, const std::string& fileName);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
 void measureVision(Table& table);
+void measureConversion(Table& table);
+// Conversions of the built-in model, which stay in `folder`.
+void measureQuality(Table& table, const std::filesystem::path& folder);
 
 } // namespace waste::benchmark

@@ -34,7 +34,7 @@ void Table::add(const Line& line)
         if (line.limit > 0 && line.goalRatio > 0)
             std::printf(" %7.2f%s", line.goalRatio, line.ratio() < line.goalRatio ? "  missed" : "");
         if (line.goal > 0)
-            std::printf(" %11s %8s %7.2f%s", "", "", line.goal, line.value < line.goal ? "  missed" : "");
+            std::printf(" %11s %8s %7.2f%s", "", "", line.goal, line.isMissed() ? "  missed" : "");
         std::printf("\n");
     }
     std::fflush(stdout);
