@@ -39,7 +39,7 @@ void declarePictureFlags(Arguments& arguments, PictureFlags& flags, std::string 
     arguments.value("--image", "FILE", into(flags.files), std::move(help)).repeatable();
     arguments
         .value("--image-detail", "HOW", detailInto(flags.detail),
-            "full, or half: half the positions of a picture, so about half the time to read it")
+            "full, or half: half the positions, about half the time to read a picture")
         .byDefault("full");
 }
 

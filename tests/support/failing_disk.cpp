@@ -96,7 +96,9 @@ WASTE_INTERPOSE int fsync(int file)
 
 WASTE_INTERPOSE int close(int file)
 {
-    const bool fails = waste::test::fails(FailingDisk::Call::Close);
+    const int flags = fcntl(file, F_GETFL);
+    const bool mayHaveWritten = flags != -1 && (flags & O_ACCMODE) != O_RDONLY;
+    const bool fails = mayHaveWritten && waste::test::fails(FailingDisk::Call::Close);
     const int error = errno;
     const auto closed = static_cast<int>(syscall(SYS_close, file));
     if (!fails)

@@ -11,7 +11,7 @@ namespace waste::test {
 class FailingDisk {
 public:
     // Open: for whatever purpose; Create: of a file that may be new. Resize: of a file. Link: a symbolic one. Flush: of
-    // files and of folders. A failing Close closes all the same, as the system does.
+    // files and of folders. Close: of a file that could be written; it closes all the same, as the system does.
     enum class Call : std::uint8_t {
         Read,
         Write,
