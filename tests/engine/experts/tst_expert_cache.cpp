@@ -195,8 +195,7 @@ private Q_SLOTS:
         QCOMPARE(statistics.bytesRead, statistics.misses * kGrid.recordBytes);
         QCOMPARE(disk.readCount(), statistics.misses);
         QVERIFY(statistics.evictions > 0);
-        QVERIFY(statistics.readWait.count() > 0);
-        QVERIFY(statistics.diskBusy.count() > 0);
+        QVERIFY(statistics.diskBusy.count() > 0); // whether anybody had to wait is up to the machine
     }
 
     void countsDoNotDependOnTheReaders_data()
