@@ -102,7 +102,7 @@ void insert(std::int32_t* ascending, std::size_t depth, std::int32_t key)
 Beginning grown(const Beam& beam, std::size_t stage, std::size_t entries, std::int32_t key, std::size_t lane)
 {
     const std::int32_t candidate = key - withoutCandidate(key, entries);
-    const auto chunks = static_cast<std::int32_t>(entries / kCodeLanes);
+    const auto chunks = std::max(1, static_cast<std::int32_t>(entries / kCodeLanes)); // entries: a multiple, never 0
     Beginning next = beam.beginnings[static_cast<std::size_t>(candidate / chunks)];
     next.key = key;
     next.codes[stage] = static_cast<std::uint8_t>(static_cast<std::size_t>(candidate % chunks) * kCodeLanes + lane);
