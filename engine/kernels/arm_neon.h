@@ -47,7 +47,7 @@ void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y,
 
 namespace {
 
-constexpr std::size_t kWidth = 4; // floats in a register
+inline constexpr std::size_t kWidth = 4; // floats in a register
 
 // The first `count` (0..4) lanes from memory, zeros in the others.
 inline float32x4_t loadFirst(const float* p, std::size_t count)

@@ -78,8 +78,8 @@ void multiplyOne(const MatrixView& matrix, const PlaneInput& input, float* y, st
 // decode(format, payload, groups, r): `groups` groups of row r from `payload` on,
 // multiplyGroup(g, x, sums): sums[t] = of group g, the sums of the four rows for x[t].
 
-constexpr std::size_t kPlaneRows = 4;
-constexpr std::size_t kPlaneTokensMax = 64; // whose sums are kept at a time
+inline constexpr std::size_t kPlaneRows = 4;
+inline constexpr std::size_t kPlaneTokensMax = 64; // whose sums are kept at a time
 
 using RowLanes = float32x4_t[kPlaneLanes]; // of one vector: a lane's sums of four rows
 

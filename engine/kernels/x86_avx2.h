@@ -44,7 +44,7 @@ void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, 
 
 namespace {
 
-constexpr std::size_t kWidth = 8; // floats in a register
+inline constexpr std::size_t kWidth = 8; // floats in a register
 
 // Loops that empty an array of registers carry "#pragma GCC unroll": where GCC 12 leaves one of them a loop, it keeps
 // the whole array in memory, and the loop that fills it stores every sum in every step (a half of the speed).

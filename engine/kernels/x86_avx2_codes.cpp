@@ -11,7 +11,7 @@ namespace {
 
 // Beginnings of codes.
 struct Beam {
-    std::size_t count;
+    std::size_t count = 0;
     std::int32_t sums[kBeamWidthMax]; // without candidate bits
     std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
 };
