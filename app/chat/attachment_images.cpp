@@ -29,8 +29,8 @@ QImage drawnByTheEngine(QFile& file, QSize* size)
         drawPicture(std::as_bytes(std::span(bytes.data(), std::size_t(bytes.size()))), "picture", kSideMax);
     if (!drawn)
         return {};
-    const QImage image(
-        drawn->rgba.data(), int(drawn->width), int(drawn->height), int(drawn->width) * 4, QImage::Format_RGBA8888);
+    const QImage image(drawn->rgba.data(), int(drawn->width), int(drawn->height), qsizetype{drawn->width} * 4,
+        QImage::Format_RGBA8888);
     if (size != nullptr)
         *size = image.size();
     return image.copy();
@@ -71,7 +71,7 @@ QImage AttachmentImages::requestImage(const QString& id, QSize* size, const QSiz
         wanted = wanted.boundedTo(requestedSize);
     if (whole.width() > wanted.width() || whole.height() > wanted.height())
         reader.setScaledSize(whole.scaled(wanted, Qt::KeepAspectRatio).expandedTo({1, 1}));
-    const QImage image = reader.read();
+    QImage image = reader.read();
     if (size != nullptr)
         *size = image.size();
     return image;

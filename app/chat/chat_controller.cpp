@@ -488,7 +488,7 @@ void ChatController::updateActions()
     screen.canRetry = canRetry();
     m_services.status.setScreen(screen);
 
-    Actions actions{sendDisabledReason(), isDue(), screen.canContinue, screen.canRetry};
+    const Actions actions{sendDisabledReason(), isDue(), screen.canContinue, screen.canRetry};
     if (std::exchange(m_actions, actions) != actions)
         Q_EMIT actionsChanged();
     if (std::exchange(m_usedTokens, usedTokens()) != usedTokens())

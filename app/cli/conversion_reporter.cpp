@@ -122,9 +122,8 @@ std::string ConversionReporter::workInHand(const Progress& progress) const
         return progress.stage == "checking" ? "checking what is there" : std::string(progress.stage);
     std::string text = "layer " + std::to_string(m_layer);
     if (m_expertsPerLayer > 0 && m_pace.expertsDone() > 0)
-        text += printfText(", expert %llu/%llu",
-            static_cast<unsigned long long>((m_pace.expertsDone() - 1) % m_expertsPerLayer + 1),
-            static_cast<unsigned long long>(m_expertsPerLayer));
+        text += ", expert " + std::to_string((m_pace.expertsDone() - 1) % m_expertsPerLayer + 1) + "/"
+            + std::to_string(m_expertsPerLayer);
     return text;
 }
 

@@ -48,7 +48,7 @@ Finding controlGroupFinding(const MachineFacts& machine)
 
 Finding cpuFinding(const MachineFacts& machine, const BuildInfo& build)
 {
-    std::string text = printfText("%u cores (%u hardware threads), kernels: %s.", machine.physicalCores,
+    const std::string text = printfText("%u cores (%u hardware threads), kernels: %s.", machine.physicalCores,
         machine.logicalCpus, build.backend.c_str());
     if (has(build, "avx512vbmi"))
         return {Level::Good, "cpu", text + " AVX-512 VBMI: experts are looked up in registers, the fastest way."};

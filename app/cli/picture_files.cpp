@@ -52,7 +52,7 @@ ValueParser detailInto(PictureDetail& detail)
 std::string priceText(const Picture& picture, const host::ReadingPace& pace)
 {
     const double seconds = pace.secondsFor(picture);
-    const std::string positions = std::to_string(picture.positionCount) + " positions";
+    std::string positions = std::to_string(picture.positionCount) + " positions";
     if (seconds <= 0)
         return positions;
     const std::string time = seconds < 1 ? "less than 1 s"

@@ -121,7 +121,7 @@ Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan
     if (!occupant.empty() && !options.force)
         return Error{ErrorCode::InvalidArgument, "target_occupied",
             textFromPath(folder.target()) + " already holds " + occupant
-                + "; choose another folder or the same settings, or replace it by force"};
+                + "; choose another folder or the same settings, or replace it by force (--force)"};
     if (occupant.empty() && begun && begun->recipe == plan.recipe) {
         state.created = begun->created;
         return state;

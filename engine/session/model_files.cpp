@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{64} << 20;
 constexpr std::uint64_t kConfigBytesMax = std::uint64_t{64} << 20;
+// What a conversion keeps its work in until it is whole (convert/work_folder.h, of which sessions know nothing).
+constexpr std::string_view kConversionFolder = ".waste-convert";
 
 std::string modelName(const std::filesystem::path& directory)
 {
@@ -203,9 +205,18 @@ Result<std::unique_ptr<ModelFiles>> ModelFiles::open(const std::filesystem::path
     if (type == std::filesystem::file_type::none || type == std::filesystem::file_type::unknown)
         return fileError("open", directory, error);
     if (type != std::filesystem::file_type::directory) {
-        return Error{ErrorCode::NotFound, "", textFromPath(directory) + ": there is no such folder"};
+        return Error{ErrorCode::NotFound, "",
+            textFromPath(directory)
+                + (type == std::filesystem::file_type::not_found ? ": there is no such folder"
+                                                                 : ": this is a file; a model is a folder")};
     }
     WASTE_TRY(const bool isContainer, ContainerFiles::isContainer(directory));
+    if (!isContainer && std::filesystem::exists(directory / kConversionFolder, error)) {
+        return Error{ErrorCode::NotFound, "",
+            textFromPath(directory)
+                + ": this is an unfinished conversion; start the same \"waste convert\" again, and it goes on where it "
+                  "stopped"};
+    }
     if (!isContainer && !CheckpointFiles::isCheckpoint(directory)) {
         return Error{ErrorCode::NotFound, "",
             textFromPath(directory)

@@ -101,7 +101,9 @@ private Q_SLOTS:
         COMPARE_EXIT(interrupted, 130);
         QCOMPARE(interrupted.json()["code"_L1].toString(), QString("cancelled"));
         QVERIFY2(interrupted.errors.contains("the same command goes on"), interrupted.errors.constData());
-        COMPARE_EXIT(runWaste({"info", target()}), 6); // it is no model yet
+        const auto tooEarly = runWaste({"info", target()});
+        COMPARE_EXIT(tooEarly, 6);
+        QVERIFY2(tooEarly.errors.contains("unfinished conversion"), tooEarly.errors.constData());
 
         const auto continued = runWaste({"convert", "--src", WASTE_K3_MINI_CHECKPOINT, "--out", target(), "--json"});
         COMPARE_EXIT(continued, 0);
