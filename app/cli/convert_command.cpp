@@ -47,7 +47,7 @@ public:
             .value("--reclaim", "MODE",
                 choiceInto<Reclaim, Reclaim>(
                     m_options.reclaim, {{"off", Reclaim::Off}, {"dry", Reclaim::Dry}, {"on", Reclaim::On}}),
-                "on deletes shards that are used up, for good; dry converts and only says which")
+                "on deletes used-up shards for good; dry converts and says which")
             .byDefault("off");
         arguments.flag("--i-can-download-again", m_options.canDownloadAgain,
             "delete shards also where they were not downloaded by waste");
