@@ -1,8 +1,8 @@
 #include "convert/download_folder.h"
 
+#include "base/current_time.h"
 #include "checkpoint/json_file.h"
 #include "checkpoint/safetensors.h"
-#include "convert/current_time.h"
 #include "platform/file_error.h"
 #include "platform/file_facts.h"
 #include "platform/output_file.h"

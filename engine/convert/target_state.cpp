@@ -1,9 +1,9 @@
 #include "convert/target_state.h"
 
+#include "base/current_time.h"
 #include "checkpoint/json_file.h"
 #include "container/format.h"
 #include "container/integrity.h"
-#include "convert/current_time.h"
 #include "convert/side_files.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"

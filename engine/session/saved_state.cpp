@@ -1,5 +1,6 @@
 // A conversation's state in a file, and back (spec: model 9.1).
 
+#include "base/current_time.h"
 #include "session/session_internals.h"
 #include "session/state_file.h"
 
@@ -39,7 +40,7 @@ std::vector<std::span<Byte>> layerPieces(
 
 Status Session::Internals::save(const std::filesystem::path& file) const
 {
-    const std::string metadata = state::encodeMetadata({.createdUtc = state::currentUtcTime(),
+    const std::string metadata = state::encodeMetadata({.createdUtc = currentTime(),
         .modelName = engine->container->info().name,
         .sampling = continuation.sampling,
         .randomState = continuation.randomState,

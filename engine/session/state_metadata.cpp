@@ -3,9 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 namespace waste::state {
@@ -142,20 +140,6 @@ Result<Metadata> parseMetadata(std::string_view json, std::uint64_t position, st
     metadata.randomState = *randomState;
     WASTE_TRY(metadata.pictures, parsePictures(root, position, file));
     return metadata;
-}
-
-std::string currentUtcTime()
-{
-    using namespace std::chrono;
-    const auto now = floor<seconds>(system_clock::now());
-    const auto today = floor<days>(now);
-    const year_month_day date(today);
-    const hh_mm_ss time(now - today);
-    char text[32];
-    const int length = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-        static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
-    return {text, static_cast<std::size_t>(length)};
 }
 
 } // namespace waste::state

@@ -31,6 +31,4 @@ std::string encodeMetadata(const Metadata& metadata);
 // Unknown members are passed over. Pictures must lie below `position`. Errors: Corrupt with reason "damaged".
 Result<Metadata> parseMetadata(std::string_view json, std::uint64_t position, std::string_view file);
 
-std::string currentUtcTime(); // "2026-11-29T15:00:00Z"
-
 } // namespace waste::state

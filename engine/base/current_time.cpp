@@ -1,4 +1,4 @@
-#include "convert/current_time.h"
+#include "base/current_time.h"
 
 #include <chrono>
 #include <cstdio>

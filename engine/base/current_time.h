@@ -4,7 +4,7 @@
 
 namespace waste {
 
-// 2026-01-31T23:59:59Z
+// In UTC: 2026-01-31T23:59:59Z
 std::string currentTime();
 
 } // namespace waste
