@@ -25,6 +25,8 @@ public:
         arguments.value("--session", "NAME", into(m_session), "continue a kept conversation");
         declarePictureFlags(arguments, m_pictures, "picture with the first question; may be repeated");
         declareSamplingFlags(arguments, m_sampling, "what the context holds");
+        arguments.group("Output");
+        arguments.flag("--no-stats", m_noStatistics, "no line of figures after each answer");
         declareEngineFlags(arguments, m_flags);
         return arguments;
     }
@@ -45,8 +47,8 @@ public:
             container->info().name + ", format " + std::string(format->name()) + "; /help lists the commands\n");
 
         host::ChatSession chat(*engine, std::move(session), format, recommended);
-        ChatDialogue dialogue(
-            *engine, chat, *format, {m_chat, m_sampling, recommended, true, m_pictures.detail}, context);
+        ChatDialogue dialogue(*engine, chat, *format,
+            {m_chat, m_sampling, recommended, true, !m_noStatistics, m_pictures.detail}, context);
         if (m_system)
             dialogue.setSystem(*m_system);
         if (m_session)
@@ -73,6 +75,7 @@ private:
     SamplingFlags m_sampling;
     std::optional<std::string> m_system;
     std::optional<std::string> m_session;
+    bool m_noStatistics = false;
     PictureFlags m_pictures;
 };
 

@@ -1,6 +1,7 @@
 #include "cli/chat_dialogue.h"
 
 #include "host/chat_request.h"
+#include "host/count_text.h"
 #include "host/error_table.h"
 
 #include "waste/console.h"
@@ -60,18 +61,48 @@ Result<int> ChatDialogue::run()
         if (!*turn)
             break;
         m_cancel.reset(); // from here on Ctrl-C stops the reply, not the program
-        WASTE_TRY_STATUS(handle(**turn));
+        if (Status done = handle(**turn); !done) {
+            WASTE_TRY_STATUS(passOver(std::move(done.error())));
+        }
     }
     if (m_isInteractive)
         m_output.plain("\n");
-    return m_exitCode;
+    return outcome();
+}
+
+Status ChatDialogue::passOver(Error error)
+{
+    if (error.code == ErrorCode::Cancelled)
+        return m_isInteractive ? Status() : error; // at a terminal: back to the prompt
+    if (!m_isInteractive) {
+        error.message = "line " + std::to_string(m_turnLine) + ": " + error.message;
+        ++m_failedTurns;
+        m_failedLine = m_turnLine;
+        m_lastFailure = error;
+    }
+    m_output.error(error);
+    return {};
+}
+
+// The last thing said is the error: nobody has to search for it among the answers behind it.
+Result<int> ChatDialogue::outcome() const
+{
+    if (m_failedTurns == 0)
+        return 0;
+    if (m_failedLine == m_turnLine)
+        return host::errorKind(m_lastFailure.code).exitCode;
+    Error error = m_lastFailure;
+    error.message = host::countText(m_failedTurns, "line") + " of the input could not be done"
+        + (m_failedTurns > 1 ? ", the last: " : ": ") + error.message;
+    return error;
 }
 
 Result<std::optional<std::string>> ChatDialogue::readTurn()
 {
-    WASTE_TRY(auto line, m_lines.next());
+    WASTE_TRY(auto line, readLine());
     if (!line)
         return line;
+    m_turnLine = m_linesRead;
     if (trimmed(*line).starts_with(kQuote)) {
         WASTE_TRY(*line, readQuoted(trimmed(*line).substr(kQuote.size())));
     }
@@ -81,11 +112,17 @@ Result<std::optional<std::string>> ChatDialogue::readTurn()
     return std::optional(toWellFormedText(*line));
 }
 
+Result<std::optional<std::string>> ChatDialogue::readLine()
+{
+    ++m_linesRead;
+    return m_lines.next();
+}
+
 // Until a line that ends with three quotation marks, or the end of the input.
 Result<std::string> ChatDialogue::readQuoted(std::string text)
 {
     while (!std::string_view(text).ends_with(kQuote)) {
-        WASTE_TRY(const auto line, m_lines.next());
+        WASTE_TRY(const auto line, readLine());
         if (!line)
             return text;
         text += (text.empty() ? "" : "\n") + *line;
@@ -100,27 +137,13 @@ Status ChatDialogue::handle(const std::string& turn)
 {
     if (trimmed(turn).empty())
         return {};
-    Status done;
-    if (turn.starts_with('/') && !turn.starts_with("//")) {
-        done = runSlashCommand(turn);
-    } else {
-        std::string question = turn.starts_with("//") ? turn.substr(1) : turn;
-        if (!m_insertedText.empty())
-            question = std::exchange(m_insertedText, {}) + "\n\n" + question;
-        m_picturePositions = 0;
-        done = answer(m_kept.ask(question, std::exchange(m_pictures, {})));
-    }
-    if (done)
-        return {};
-    const bool isUsage = done.error().code == ErrorCode::InvalidArgument;
-    if (!m_isInteractive && !isUsage)
-        return done; // nobody is there to see it and to decide
-    if (done.error().code == ErrorCode::Cancelled)
-        return {}; // at a terminal: back to the prompt
-    m_output.error(done.error());
-    if (!m_isInteractive)
-        m_exitCode = host::errorKind(done.error().code).exitCode;
-    return {};
+    if (turn.starts_with('/') && !turn.starts_with("//"))
+        return runSlashCommand(turn);
+    std::string question = turn.starts_with("//") ? turn.substr(1) : turn;
+    if (!m_insertedText.empty())
+        question = std::exchange(m_insertedText, {}) + "\n\n" + question;
+    m_picturePositions = 0;
+    return answer(m_kept.ask(question, std::exchange(m_pictures, {})));
 }
 
 host::AnswerRequest ChatDialogue::requestFor(const std::string& answerId) const
@@ -144,7 +167,7 @@ Status ChatDialogue::answer(const std::string& answerId)
 {
     using host::ReplyText;
     const host::AnswerRequest request = requestFor(answerId);
-    ReplyPrinter printer(m_output, {.showThinking = m_options.showThinking});
+    ReplyPrinter printer(m_output, {.showThinking = m_options.showThinking, .statistics = m_options.statistics});
     std::uint64_t reasoningTokens = 0;
     const auto start = std::chrono::steady_clock::now();
 

@@ -32,6 +32,7 @@ public:
         SamplingFlags sampling;
         SamplingOptions recommended;
         bool showThinking = true;
+        bool statistics = true; // a line after every answer
         PictureDetail detail = PictureDetail::Full;
     };
     ChatDialogue(
@@ -41,13 +42,18 @@ public:
     Status load(std::string_view name); // of a kept conversation; shows its last messages
     // For the next question. Errors: those of reading and of Picture::inspect(); InvalidArgument where it does not fit.
     Status attach(const std::filesystem::path& file);
-    Result<int> run(); // until the input ends
+    // Until the input ends. Away from a terminal a line that cannot be done is told with its number, the others are
+    // done all the same, and the outcome is the last such error.
+    Result<int> run();
 
 private:
     // One turn's text, or a command with the slash; nothing at the end of the input.
     Result<std::optional<std::string>> readTurn();
+    Result<std::optional<std::string>> readLine();
     Result<std::string> readQuoted(std::string first);
-    Status handle(const std::string& turn); // an error ends the dialogue
+    Status handle(const std::string& turn);
+    Status passOver(Error error); // an error that is not passed over ends the dialogue
+    Result<int> outcome() const;
 
     // Commands. Their arguments are trimmed; an error is told and the dialogue goes on.
     struct SlashCommand;
@@ -94,7 +100,12 @@ private:
     std::uint64_t m_picturePositions = 0;
     std::string m_lastStatistics;
     bool m_isOver = false;
-    int m_exitCode = 0; // of the last line that could not be done, where nobody was there to see it
+    // Away from a terminal, where nobody sees what failed and decides:
+    std::uint64_t m_linesRead = 0;
+    std::uint64_t m_turnLine = 0; // where the turn in hand begins, counted from 1
+    std::uint64_t m_failedTurns = 0;
+    std::uint64_t m_failedLine = 0; // of the last of them
+    Error m_lastFailure;
 };
 
 } // namespace waste::cli

@@ -4,6 +4,7 @@
 #include "cli/printf_text.h"
 #include "cli/stored_conversations.h"
 #include "cli/text_input.h"
+#include "host/count_text.h"
 #include "host/data_url.h"
 #include "host/picture_check.h"
 #include "host/size_text.h"
@@ -209,7 +210,7 @@ Status ChatDialogue::removeImages(std::string_view)
     const std::size_t count = m_pictures.size();
     forgetPictures();
     WASTE_TRY_STATUS(m_engine.releaseVision());
-    m_output.plain("(" + std::to_string(count) + " pictures taken back; the vision tower is out of memory)\n");
+    m_output.plain("(" + host::countText(count, "picture") + " taken back; the vision tower is out of memory)\n");
     return {};
 }
 

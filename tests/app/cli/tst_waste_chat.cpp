@@ -166,6 +166,37 @@ private Q_SLOTS:
         QCOMPARE(sessions(m_program).size(), 2);
     }
 
+    // Whoever pipes questions in is not there to ask the later ones again.
+    void aLineThatCannotBeDoneKeepsNoOtherFromBeingAnswered()
+    {
+        const QByteArray input = "What is the capital of Peru?\n/image /nonexistent.png\n\n/file /nonexistent.txt\n"
+                                 "What is the capital of France?\n";
+        const auto outcome = chat(input);
+        COMPARE_EXIT(outcome, 6);
+        QVERIFY2(outcome.output.contains("Lima"), outcome.description().constData());
+        QVERIFY2(outcome.output.contains("Paris"), outcome.description().constData());
+        QVERIFY(outcome.errors.contains("waste: line 2: cannot open /nonexistent.png"));
+        QVERIFY2(outcome.errors.endsWith("No such file or directory\n")
+                && outcome.errors.contains("waste: 2 lines of the input could not be done, the last: line 4: "),
+            outcome.errors.constData());
+
+        const auto events = chat(input, {"--json", "-q"}); // errors are the last line here, too
+        COMPARE_EXIT(events, 6);
+        QCOMPARE(events.json()["event"_L1].toString(), QString("error"));
+        QCOMPARE(events.json()["exit"_L1].toInt(), 6);
+        const auto lines = events.jsonLines();
+        QCOMPARE(std::count_if(lines.begin(), lines.end(),
+                     [](const QJsonObject& event) { return event["event"_L1] == "end"_L1; }),
+            2);
+    }
+
+    void figuresCanBeLeftOut()
+    {
+        const auto outcome = chat("What is the capital of France?\n", {"--no-stats"});
+        COMPARE_EXIT(outcome, 0);
+        QVERIFY2(!outcome.errors.contains("tok/s"), outcome.errors.constData());
+    }
+
     void settingsHoldFromThenOn()
     {
         const auto outcome = chat("/set temp 0\n/set n 2\n/think off\n/effort high\n/system Be brief.\n"
