@@ -1,6 +1,7 @@
 #include "cli/conversion_reporter.h"
 
 #include "cli/printf_text.h"
+#include "host/count_text.h"
 #include "host/duration_text.h"
 #include "host/size_text.h"
 
@@ -49,14 +50,19 @@ void ConversionReporter::text(const ConvertPlan& plan)
 {
     const std::size_t layers = plan.layers.size() + plan.layersKept.size();
     m_expertsPerLayer = layers > 0 ? plan.expertCount / layers : 0;
-    if (!plan.layersKept.empty() || plan.trunkBytesKept > 0)
-        m_output.note(printfText("an earlier run has finished %zu of %zu layers with experts and %.0f %% of the trunk; "
-                                 "they are checked and kept",
-            plan.layersKept.size(), layers,
-            100 * static_cast<double>(plan.trunkBytesKept)
-                / static_cast<double>(std::max<std::uint64_t>(1, plan.trunkBytes))));
     m_output.detail("settings: " + plan.settings);
-    m_output.note("converting " + std::to_string(plan.layers.size()) + " layers with experts; the model will take "
+    if (plan.layers.empty() && plan.trunkBytesKept == plan.trunkBytes) {
+        m_output.note("an earlier run has converted everything: " + host::countText(layers, "layer")
+            + " with experts and the trunk, all checked just now");
+        return;
+    }
+    if (!plan.layersKept.empty() || plan.trunkBytesKept > 0)
+        m_output.note(printfText("an earlier run has finished %zu of ", plan.layersKept.size())
+            + host::countText(layers, "layer")
+            + printfText(" with experts and %.0f %% of the trunk; they are checked and kept",
+                100 * static_cast<double>(plan.trunkBytesKept)
+                    / static_cast<double>(std::max<std::uint64_t>(1, plan.trunkBytes))));
+    m_output.note("converting " + host::countText(plan.layers.size(), "layer") + " with experts; the model will take "
         + host::formatSize(plan.containerBytes) + "; Ctrl-C stops safely");
 }
 
@@ -181,8 +187,15 @@ void ConversionReporter::json(const ConvertReport& report)
 
 void ConversionReporter::text(const ConvertReport& report) // its warnings have been told when they came up
 {
-    m_output.note(printfText("done in %.1f s: %s; errors: experts %.1f %%, trunk %.1f %%", report.seconds,
-        host::formatSize(report.containerBytes).c_str(), 100 * meanError(report.errors), 100 * report.trunkError));
+    std::string line =
+        printfText("done in %.1f s: %s", report.seconds, host::formatSize(report.containerBytes).c_str());
+    // Errors are measured while weights are encoded; of those that were kept only the experts' are on record.
+    const double experts = meanError(report.errors);
+    if (experts > 0)
+        line += printfText("; errors: experts %.1f %%", 100 * experts);
+    if (report.trunkError > 0)
+        line += printfText("%s trunk %.1f %%", experts > 0 ? "," : "; errors:", 100 * report.trunkError);
+    m_output.note(line);
 }
 
 } // namespace waste::cli

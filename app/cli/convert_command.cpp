@@ -1,7 +1,9 @@
 #include "cli/command.h"
 #include "cli/conversion_reporter.h"
+#include "cli/source_hint.h"
 
 #include "waste/converter.h"
+#include "waste/files.h"
 
 namespace waste::cli {
 
@@ -59,6 +61,8 @@ public:
     {
         if (m_options.source.empty() || m_options.target.empty())
             return Error{ErrorCode::InvalidArgument, "", "convert needs --src DIR and --out MODEL"};
+        if (const std::string hint = hintOnSource(m_options.source); !hint.empty())
+            return Error{ErrorCode::NotFound, "", textOfPath(m_options.source) + ": " + hint};
         if (m_options.expertFormat == ExpertFormat::Vq2r)
             context.output.warning("vq2r stores experts with an error of about a third; answers suffer");
         m_options.log = [&](LogLevel level, std::string_view message) {

@@ -121,8 +121,34 @@ private Q_SLOTS:
         COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", target(), "-q"}), 0);
         const auto again = runWaste({"convert", "--src", kSource, "--out", target()});
         COMPARE_EXIT(again, 0);
-        QVERIFY2(again.errors.contains("an earlier run has finished 6 of 6 layers with experts and 100 % of the trunk"),
+        QVERIFY2(again.errors.contains("an earlier run has converted everything: 6 layers with experts and the trunk"),
             again.errors.constData());
+        for (const char* nonsense : {"converting", "trunk 0.0 %"})
+            QVERIFY2(!again.errors.contains(nonsense), again.errors.constData());
+    }
+
+    void whatIsNoCheckpointIsNamed()
+    {
+        const auto refused = [this](const QString& source) {
+            const auto outcome = runWaste({"convert", "--src", source, "--out", m_folder->filePath("none.waste")});
+            return outcome.exitCode == 6 ? outcome.errors : outcome.description();
+        };
+        const auto make = [this](const QString& name) {
+            QFile file(m_folder->filePath(name));
+            QDir().mkpath(QFileInfo(file).path());
+            return file.open(QIODevice::WriteOnly) ? file.fileName() : QString();
+        };
+        const QByteArray container = refused(QStringLiteral(WASTE_K3_MINI_CONTAINER));
+        QVERIFY2(container.contains("converted already"), container.constData());
+        const QByteArray gguf = refused(make("model.gguf"));
+        QVERIFY2(gguf.contains("GGUF"), gguf.constData());
+        QVERIFY(refused(make("a/model-Q4.gguf").section('/', 0, -2)).contains("GGUF"));
+        QVERIFY(refused(make("b/model.safetensors")).contains("name the folder that holds it"));
+        QVERIFY(!make("c/config.json").isEmpty());
+        QVERIFY(refused(m_folder->filePath("c")).contains("is the download complete?"));
+        QVERIFY(!make("c/pytorch_model.bin").isEmpty());
+        QVERIFY(refused(m_folder->filePath("c")).contains("safetensors release"));
+        QVERIFY(refused("/usr").contains("holds no checkpoint"));
     }
 
     void refusalsHaveTheirExitCodes()
