@@ -52,6 +52,17 @@ struct Prediction {
     double coldTokensPerSecond = 0; // every expert from the drive
     double tokensPerSecond = 0; // with the cache of the plan
     double hitRate = 0;
+
+    // With everything cached the drive decides nothing.
+    [[nodiscard]] bool driveDecides() const { return hitRate < 1; }
+    // In the words of kVerdicts: Kimi K3 with 64 GB of RAM, which finds about a third of its experts there, gets the
+    // same one either way.
+    [[nodiscard]] std::string_view word() const
+    {
+        if (!driveDecides() || tokensPerSecond >= 0.4)
+            return "good";
+        return tokensPerSecond >= 0.16 ? "usable" : tokensPerSecond >= 0.04 ? "slow" : "unsuitable";
+    }
 };
 
 class DiskBenchCommand final : public Command {
@@ -123,8 +134,7 @@ private:
         prediction.model = container.info().name;
         prediction.coldTokensPerSecond = report.bestRandomBytesPerSecond() / static_cast<double>(plan.workingSetBytes);
         prediction.hitRate = expectedHitRate(plan);
-        // With everything cached the drive decides nothing.
-        if (prediction.hitRate < 1)
+        if (prediction.driveDecides())
             prediction.tokensPerSecond = prediction.coldTokensPerSecond / (1 - prediction.hitRate);
         return std::optional(prediction);
     }
@@ -141,10 +151,10 @@ private:
             {"random", random}, {"random_bytes_per_s", report.bestRandomBytesPerSecond()},
             {"verdict", verdictOn(report).word}};
         if (prediction) {
-            const bool decides = prediction->hitRate < 1;
             object["prediction"] = {{"model", prediction->model}, {"cold_tok_per_s", prediction->coldTokensPerSecond},
                 {"expected_hit_rate", prediction->hitRate},
-                {"tok_per_s", decides ? ordered_json(prediction->tokensPerSecond) : ordered_json()}};
+                {"tok_per_s", prediction->driveDecides() ? ordered_json(prediction->tokensPerSecond) : ordered_json()},
+                {"verdict", prediction->word()}};
         }
         return object;
     }
@@ -160,18 +170,28 @@ private:
             + size(static_cast<double>(report.fileBytes)) + (report.wroteTestFile ? " of test file\n" : "\n");
         if (!report.directIo)
             text += "The page cache could not be bypassed: these may be the figures of RAM.\n";
+        return text + "\n" + (prediction ? verdictText(*prediction) : verdictText(report));
+    }
+
+    // Of the drive by itself: what it is good for.
+    static std::string verdictText(const DiskBenchmarkReport& report)
+    {
         const Verdict& verdict = verdictOn(report);
-        text += "\n" + std::string(verdict.word) + ": " + std::string(verdict.sentence) + "\n";
-        if (!prediction)
-            return text
-                + printfText("Kimi K3 without a cache would take %.1f s a token.\n",
-                    kK3TokenBytes / std::max(report.bestRandomBytesPerSecond(), 1.0));
-        text += prediction->model + ": ";
-        if (prediction->hitRate >= 1)
-            return text + "all experts fit in RAM, so the drive matters only at the start.\n";
+        return std::string(verdict.word) + ": " + std::string(verdict.sentence) + "\n"
+            + printfText("Kimi K3 without a cache would take %.1f s a token.\n",
+                kK3TokenBytes / std::max(report.bestRandomBytesPerSecond(), 1.0));
+    }
+
+    // Of the drive for one model, by what that model needs.
+    static std::string verdictText(const Prediction& prediction)
+    {
+        const std::string text = std::string(prediction.word()) + " for " + prediction.model + ": ";
+        if (!prediction.driveDecides())
+            return text + "all its experts fit in RAM, so the drive matters only at the start.\n";
         return text
-            + printfText("up to %.2f tok/s from this drive with the planned cache (about %.0f %% hits), %.2f without\n",
-                prediction->tokensPerSecond, 100 * prediction->hitRate, prediction->coldTokensPerSecond);
+            + printfText(
+                "up to %.2f tok/s from this drive with the planned cache (about %.0f %% hits), %.2f without.\n",
+                prediction.tokensPerSecond, 100 * prediction.hitRate, prediction.coldTokensPerSecond);
     }
 
     EngineFlags m_flags;

@@ -67,6 +67,8 @@ public:
             WASTE_TRY(const auto container, openContainer(m_flags));
             WASTE_TRY(const MemoryPlan plan, memoryPlan(*container, m_flags));
             append(findings, findingsOf(*container, plan, machine));
+            if (m_flags.options.lockTrunk && plan.trunkBytes > machine.lockableBytes)
+                findings.push_back(trunkLockFinding(plan, machine));
         }
         if (context.output.isJson())
             context.output.json(json(machine, build, drive, findings));

@@ -113,6 +113,16 @@ Result<MemoryPlan> memoryPlan(const Container& container, const EngineFlags& fla
     return MemoryPlan::compute(container, request, Machine::detect());
 }
 
+std::string forgottenUnitHint(std::uint64_t budgetBytes)
+{
+    constexpr std::uint64_t kSmallestBudget = 1 << 20; // no model opens with less
+    constexpr std::uint64_t kGibibytesMax = 4096; // a larger number was not meant in this unit
+    if (budgetBytes == 0 || budgetBytes >= kSmallestBudget)
+        return {};
+    const std::string example = budgetBytes <= kGibibytesMax ? std::to_string(budgetBytes) : "46";
+    return "a number without a unit counts bytes; " + example + " GiB are written " + example + "G";
+}
+
 Result<std::unique_ptr<Engine>> openEngine(
     std::shared_ptr<const Container> container, const EngineFlags& flags, Output& output, const CancelFlag& cancel)
 {
@@ -130,8 +140,11 @@ Result<std::unique_ptr<Engine>> openEngine(
             output.progress("opening the model: " + std::string(step.stage)
                 + printfText(" %.0f %%", 100 * static_cast<double>(step.done) / static_cast<double>(step.total)));
     };
-    WASTE_TRY(auto engine, Engine::open(std::move(container), options, progress, &cancel));
+    auto opened = Engine::open(std::move(container), options, progress, &cancel);
     output.endProgress();
+    if (const std::string hint = forgottenUnitHint(options.budgetBytes); !opened && !hint.empty())
+        opened.error().message += " (" + hint + ")";
+    WASTE_TRY(auto engine, std::move(opened));
 
     const MemoryPlan& plan = engine->plan();
     if (flags.options.budgetBytes == 0)

@@ -6,6 +6,7 @@
 #include "waste/engine.h"
 #include "waste/memory_plan.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ Result<std::filesystem::path> modelFolder(const EngineFlags& flags);
 Result<std::shared_ptr<const Container>> openContainer(const EngineFlags& flags);
 // How the engine would divide memory under these flags.
 Result<MemoryPlan> memoryPlan(const Container& container, const EngineFlags& flags);
+// What was meant, for a budget so small that its unit was forgotten; else empty.
+std::string forgottenUnitHint(std::uint64_t budgetBytes);
 // Reads the trunk. Says on standard error what budget was chosen and, on a terminal, how far it is.
 Result<std::unique_ptr<Engine>> openEngine(
     std::shared_ptr<const Container> container, const EngineFlags& flags, Output& output, const CancelFlag& cancel);

@@ -96,8 +96,8 @@ Finding lockingFinding(const MachineFacts& machine)
     if (machine.lockableBytes >= kLockableMin)
         return {Level::Good, "memory_lock", "Memory may be locked, so --lock-trunk works."};
     return {Level::Good, "memory_lock",
-        "Only " + formatSize(machine.lockableBytes)
-            + " of memory may be locked. That matters for --lock-trunk alone (ulimit -l raises it)."};
+        "No memory needs to be locked. Up to " + formatSize(machine.lockableBytes)
+            + " may be (ulimit -l), which matters to --lock-trunk alone."};
 }
 
 std::string driveName(const DriveFacts& drive)
@@ -158,14 +158,18 @@ std::vector<Finding> findingsOf(const DriveFacts& drive)
         directIoFinding(drive)};
 }
 
+Finding trunkLockFinding(const MemoryPlan& plan, const MachineFacts& machine)
+{
+    return {Level::Advice, "lock_trunk",
+        "--lock-trunk cannot work: the trunk takes " + formatSize(plan.trunkBytes) + ", and only "
+            + formatSize(machine.lockableBytes) + " of memory may be locked (`ulimit -l` raises it)."};
+}
+
 std::vector<Finding> findingsOf(const Container& container, const MemoryPlan& plan, const MachineFacts& machine)
 {
     const std::string name = container.info().name;
-    if (!plan.check()) {
-        return {{Level::Problem, "model",
-            name + " needs at least " + formatSize(plan.floorBytes) + " of RAM; this machine can give it "
-                + formatSize(plan.budgetBytes) + "."}};
-    }
+    if (const Status fits = plan.check(); !fits)
+        return {{Level::Problem, "model", name + ": " + fits.error().message + "."}};
     std::vector<Finding> findings = {{Level::Good, "model",
         name + " will use " + formatSize(plan.budgetBytes) + ", of which " + formatSize(plan.expertCacheBytes)
             + " keep experts (expected hits: " + expectedHitsText(plan) + ")."}};

@@ -24,5 +24,7 @@ std::vector<Finding> findingsOf(const MachineFacts& machine, const BuildInfo& bu
 std::vector<Finding> findingsOf(const DriveFacts& drive);
 // Whether this model fits this machine, and what it will be like.
 std::vector<Finding> findingsOf(const Container& container, const MemoryPlan& plan, const MachineFacts& machine);
+// For --lock-trunk with a trunk that is larger than what may be locked.
+Finding trunkLockFinding(const MemoryPlan& plan, const MachineFacts& machine);
 
 } // namespace waste::cli

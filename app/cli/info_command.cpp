@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/printf_text.h"
+#include "host/count_text.h"
 #include "host/size_text.h"
 
 #include "waste/chat_format.h"
@@ -22,7 +23,9 @@ using nlohmann::ordered_json;
 std::string parameters(std::uint64_t count)
 {
     const auto value = static_cast<double>(count);
-    return value >= 1e12 ? printfText("%.2f T", value / 1e12) : printfText("%.2f B", value / 1e9);
+    if (value >= 1e12)
+        return printfText("%.2f T", value / 1e12);
+    return value >= 1e9 ? printfText("%.2f B", value / 1e9) : printfText("%.1f M", value / 1e6);
 }
 
 // What the text side of a model offers; a model without tokenizer has none of it.
@@ -129,7 +132,7 @@ private:
         row("on disk", host::formatSize(info.containerBytes));
         for (const ModelInfo::BankFolder& folder : info.bankFolders)
             row("experts on",
-                folder.path + ": " + std::to_string(folder.layers) + " layers, " + host::formatSize(folder.bytes));
+                folder.path + ": " + host::countText(folder.layers, "layer") + ", " + host::formatSize(folder.bytes));
         row("vocabulary", std::to_string(info.vocabularySize));
         row("context", info.contextMax > 0 ? "up to " + std::to_string(info.contextMax) + " tokens" : "not stated");
         row("chat format",

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ std::string row(const std::string& label, const std::string& value)
 {
     return printfText("  %-25s%11s", label.c_str(), value.c_str());
 }
+
+struct TableRow {
+    MemoryPlan plan;
+    std::string meaning; // of its budget
+};
 
 ordered_json tableRow(const MemoryPlan& plan)
 {
@@ -48,9 +54,9 @@ public:
     {
         WASTE_TRY(const auto container, openContainer(m_flags));
         WASTE_TRY(const MemoryPlan plan, memoryPlan(*container, m_flags));
-        std::vector<MemoryPlan> rows;
+        std::vector<TableRow> rows;
         if (m_table) {
-            WASTE_TRY(rows, tablePlans(*container, plan));
+            WASTE_TRY(rows, tableRows(*container, plan));
         }
         if (context.output.isJson())
             context.output.json(json(plan, rows));
@@ -64,27 +70,48 @@ private:
     bool isBelowFloor(const MemoryPlan& plan) const { return hasBudget() && plan.budgetBytes < plan.floorBytes; }
 
     // The floor, one to three tokens' working sets above it, everything, and what was asked for or chosen.
-    Result<std::vector<MemoryPlan>> tablePlans(const Container& container, const MemoryPlan& plan) const
+    Result<std::vector<TableRow>> tableRows(const Container& container, const MemoryPlan& plan) const
     {
-        std::vector<std::uint64_t> budgets;
-        for (std::uint64_t sets = 0; sets <= 3; ++sets)
-            budgets.push_back(plan.floorBytes + sets * plan.workingSetBytes);
-        budgets.push_back(plan.floorBytes + plan.allExpertsBytes);
-        budgets.push_back(std::max(plan.budgetBytes, plan.floorBytes));
-        std::sort(budgets.begin(), budgets.end());
-        budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+        std::map<std::uint64_t, std::string> budgets; // with what each means
+        const auto add = [&budgets](std::uint64_t budget, const char* meaning) {
+            std::string& text = budgets[budget];
+            text += (text.empty() ? "" : ", ") + std::string(meaning);
+        };
+        add(plan.floorBytes, "the least that it opens with");
+        add(plan.floorBytes + plan.workingSetBytes, "and the experts of one token");
+        add(plan.floorBytes + 2 * plan.workingSetBytes, "of two tokens");
+        add(plan.recommendedBytes, "of three tokens: recommended");
+        WASTE_TRY(const std::uint64_t everything, budgetForAllExperts(container, plan));
+        add(everything, "all experts");
+        add(std::max(plan.budgetBytes, plan.floorBytes),
+            hasBudget() ? "your --budget" : "what it takes without --budget");
 
-        std::vector<MemoryPlan> plans;
-        for (const std::uint64_t budget : budgets) {
-            EngineFlags flags = m_flags;
-            flags.options.budgetBytes = budget;
-            WASTE_TRY(const auto planned, memoryPlan(container, flags));
-            plans.push_back(planned);
+        std::vector<TableRow> rows;
+        for (const auto& [budget, meaning] : budgets) {
+            WASTE_TRY(const auto planned, planWith(container, budget));
+            rows.push_back({planned, meaning});
         }
-        return plans;
+        return rows;
     }
 
-    ordered_json json(const MemoryPlan& plan, const std::vector<MemoryPlan>& rows) const
+    // More than the floor and the experts: a budget with room also reads prompts in longer chunks.
+    Result<std::uint64_t> budgetForAllExperts(const Container& container, const MemoryPlan& plan) const
+    {
+        std::uint64_t budget = plan.floorBytes + plan.allExpertsBytes;
+        WASTE_TRY(const MemoryPlan planned, planWith(container, budget));
+        if (planned.expertCacheBytes < plan.allExpertsBytes)
+            budget += plan.allExpertsBytes - planned.expertCacheBytes;
+        return budget;
+    }
+
+    Result<MemoryPlan> planWith(const Container& container, std::uint64_t budgetBytes) const
+    {
+        EngineFlags flags = m_flags;
+        flags.options.budgetBytes = budgetBytes;
+        return memoryPlan(container, flags);
+    }
+
+    ordered_json json(const MemoryPlan& plan, const std::vector<TableRow>& rows) const
     {
         ordered_json object = {{"ctx", plan.contextTokens}, {"trunk_bytes", plan.trunkBytes},
             {"state_bytes", plan.stateBytes}, {"scratch_bytes", plan.scratchBytes},
@@ -102,13 +129,13 @@ private:
         }
         if (m_table) {
             object["table"] = ordered_json::array();
-            for (const MemoryPlan& planned : rows)
-                object["table"].push_back(tableRow(planned));
+            for (const TableRow& row : rows)
+                object["table"].push_back(tableRow(row.plan));
         }
         return object;
     }
 
-    std::string text(const MemoryPlan& plan, const std::vector<MemoryPlan>& rows) const
+    std::string text(const MemoryPlan& plan, const std::vector<TableRow>& rows) const
     {
         using host::formatSize;
         std::string text = "memory plan for " + m_flags.model + " (ctx " + std::to_string(plan.contextTokens) + ")\n\n";
@@ -129,23 +156,29 @@ private:
         if (plan.machine.pages)
             text += "\n  this machine is paging: without --budget the expert cache gets half of its usual size\n";
         if (hasBudget()) {
-            text += "\n  budget " + formatSize(plan.budgetBytes);
+            const std::string hint = forgottenUnitHint(plan.budgetBytes);
+            text += "\n  budget "
+                + (hint.empty() ? formatSize(plan.budgetBytes) : std::to_string(plan.budgetBytes) + " bytes");
             text += isBelowFloor(plan) ? " is BELOW the floor — open would fail\n"
                                        : " -> expert cache " + formatSize(plan.expertCacheBytes)
                     + ", prompts in chunks of " + std::to_string(plan.prefillChunkTokens) + " tokens\n";
+            if (!hint.empty())
+                text += "  " + hint + "\n";
         }
         return rows.empty() ? text : text + "\n" + tableText(rows);
     }
 
-    static std::string tableText(const std::vector<MemoryPlan>& rows)
+    // With a decimal, which tells the budgets of a small model apart.
+    static std::string tableText(const std::vector<TableRow>& rows)
     {
-        std::string text = printfText("  %11s %13s   %s\n", "budget", "expert cache", "expected hits");
-        for (const MemoryPlan& plan : rows) {
-            text += printfText("  %11s %13s   %s%s\n", host::formatSize(plan.budgetBytes).c_str(),
-                host::formatSize(plan.expertCacheBytes).c_str(), expectedHitsText(plan).c_str(),
-                plan.aboveSafeShare ? "; more than 7/8 of usable RAM: paging makes it far slower" : "");
+        const auto size = [](std::uint64_t bytes) { return host::formatAmount(static_cast<double>(bytes)); };
+        std::string text = printfText("  %11s %13s %14s\n", "budget", "expert cache", "expected hits");
+        for (const auto& [plan, meaning] : rows) {
+            text += printfText("  %11s %13s %14s   %s%s\n", size(plan.budgetBytes).c_str(),
+                size(plan.expertCacheBytes).c_str(), expectedHitsText(plan).c_str(), meaning.c_str(),
+                plan.aboveSafeShare ? "; over 7/8 of usable RAM: paging makes it far slower" : "");
         }
-        return text;
+        return text + "  Experts that are not in the cache are read from the drive.\n";
     }
 
     EngineFlags m_flags;

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/printf_text.h"
+#include "host/count_text.h"
 #include "host/error_table.h"
 #include "host/size_text.h"
 
@@ -70,9 +71,9 @@ public:
             m_output.json(object);
             return;
         }
-        m_output.text(
-            printfText("%llu experts, %s read in %.1f s: ", static_cast<unsigned long long>(report.recordsChecked),
-                host::formatAmount(static_cast<double>(report.bytesRead)).c_str(), seconds)
+        m_output.text(host::countText(report.recordsChecked, "expert")
+            + printfText(
+                ", %s read in %.1f s: ", host::formatAmount(static_cast<double>(report.bytesRead)).c_str(), seconds)
             + (report.damageCount == 0
                     ? "no damage\n"
                     : printfText("%llu damaged\n", static_cast<unsigned long long>(report.damageCount))));
@@ -173,7 +174,7 @@ public:
         WASTE_TRY(const auto container, openContainer(m_flags));
         VerifyReporter reporter(context.output);
         for (const ModelInfo::BankFolder& folder : container->info().bankFolders)
-            context.output.note("experts of " + std::to_string(folder.layers) + " layers are in " + folder.path);
+            context.output.note("experts of " + host::countText(folder.layers, "layer") + " are in " + folder.path);
         const auto tellDamage = [&](const Damage& damage) { reporter.damage(damage); };
         const auto tellProgress = [&](const Progress& progress) { reporter.progress(progress); };
         WASTE_TRY(const VerifyReport report,

@@ -134,6 +134,8 @@ void divideBudget(MemoryPlan& plan, const ModelSizes& sizes, VisionUse vision)
 // Rounded up, so that a size typed back as it was read is enough.
 std::string sizeText(std::uint64_t bytes)
 {
+    if (bytes < kGibibyte / 1024)
+        return std::to_string(bytes) + " bytes";
     const bool large = bytes >= kGibibyte;
     const double unit = static_cast<double>(large ? kGibibyte : kGibibyte / 1024);
     const double digits = large ? 100 : 1;

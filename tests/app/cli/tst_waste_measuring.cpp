@@ -168,6 +168,13 @@ private Q_SLOTS:
         const QJsonObject cached = runWaste(quickDiskBench(folder.path(), {kModel})).json()["prediction"].toObject();
         QCOMPARE(cached["expected_hit_rate"].toDouble(), 1.0);
         QVERIFY(cached["tok_per_s"].isNull());
+        QCOMPARE(cached["verdict"].toString(), u"good"_s);
+        WasteProgram program;
+        const auto text = program.run({"diskbench", folder.path(), kModel, "--seconds", "0.05", "--size", "32M"});
+        QVERIFY2(
+            text.output.endsWith("\ngood for k3-mini: all its experts fit in RAM, so the drive matters only at the "
+                                 "start.\n"),
+            text.output.constData());
     }
 
     void whatCannotBeMeasuredIsRefused_data()
