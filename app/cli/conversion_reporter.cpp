@@ -42,7 +42,7 @@ void ConversionReporter::json(const ConvertPlan& plan)
 {
     m_output.json({{"event", "plan"}, {"settings", plan.settings}, {"container_bytes", plan.containerBytes},
         {"layers", plan.layers}, {"layers_kept", plan.layersKept}, {"experts", plan.expertCount},
-        {"expert_bytes", plan.expertBytes}, {"trunk_bytes", plan.trunkBytes},
+        {"expert_bytes", plan.expertBytes}, {"memory_bytes", plan.memoryBytes}, {"trunk_bytes", plan.trunkBytes},
         {"trunk_bytes_kept", plan.trunkBytesKept}});
 }
 
@@ -63,7 +63,8 @@ void ConversionReporter::text(const ConvertPlan& plan)
                 100 * static_cast<double>(plan.trunkBytesKept)
                     / static_cast<double>(std::max<std::uint64_t>(1, plan.trunkBytes))));
     m_output.note("converting " + host::countText(plan.layers.size(), "layer") + " with experts; the model will take "
-        + host::formatSize(plan.containerBytes) + "; Ctrl-C stops safely");
+        + host::formatSize(plan.containerBytes) + ", converting it " + host::formatSize(plan.memoryBytes)
+        + " of RAM; Ctrl-C stops safely");
 }
 
 void ConversionReporter::json(const ConvertLayerStart& start)

@@ -4,6 +4,7 @@
 #include "container/part_file.h"
 #include "convert/bank_check.h"
 #include "convert/bank_writer.h"
+#include "convert/conversion_memory.h"
 #include "convert/publication.h"
 #include "convert/source_reader.h"
 #include "convert/space_wait.h"
@@ -131,6 +132,7 @@ void Conversion::announce()
     announced.containerBytes = m_plan.containerBytes();
     announced.trunkBytes = m_plan.trunkBytes();
     announced.trunkBytesKept = m_trunk.finishedBytes();
+    announced.memoryBytes = conversionMemoryBytes(ConversionSizes::of(m_files, m_plan, m_pool.threadCount()));
     announced.expertBytes = m_plan.bankBytes();
     announced.expertCount = std::uint64_t{m_plan.config.expertCount} * m_plan.banks.size();
     for (const BankEntry& bank : m_plan.banks)

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "checkpoint/checkpoint_files.h"
+#include "convert/download_records.h"
 #include "waste/result.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,10 +24,10 @@ public:
     // Errors: Io, Corrupt, Unsupported (a newer program made it).
     static Result<DownloadFolder> open(const std::filesystem::path& staging);
 
-    [[nodiscard]] bool isDownload() const { return !m_planned.empty(); }
+    [[nodiscard]] bool isDownload() const { return !m_plan.files.empty(); }
     // Commit and checksums as one word: what the weights are. Empty without a download.
-    [[nodiscard]] const std::string& identity() const { return m_identity; }
-    [[nodiscard]] bool isPlanned(const std::string& file) const { return m_planned.contains(file); }
+    [[nodiscard]] const std::string& identity() const { return m_plan.identity; }
+    [[nodiscard]] bool isPlanned(const std::string& file) const { return m_plan.files.contains(file); }
     // Whether every file beside the shards is verified.
     [[nodiscard]] bool hasSmallFiles() const;
 
@@ -39,33 +39,20 @@ public:
     // The header that came ahead of its shard; empty: it did not.
     [[nodiscard]] Result<std::optional<CheckpointFiles::ShardHeader>> header(const std::string& shard) const;
 
-    [[nodiscard]] const std::set<std::string>& reclaimed() const { return m_reclaimed; }
+    [[nodiscard]] const std::set<std::string>& reclaimed() const { return m_ledger.names; }
     // Appends to the ledger and makes that durable. The file may be deleted afterwards, and not before.
     Status recordReclaimed(const std::string& file, std::uint64_t bytes);
 
 private:
-    struct Planned {
-        std::uint64_t index = 0;
-        std::uint64_t bytes = 0;
-        std::string sha256; // empty for small files
-        bool isShard = false;
-    };
-    struct Verified {
-        std::uint64_t bytes = 0;
-        std::int64_t modifiedNs = 0;
-    };
-
     explicit DownloadFolder(std::filesystem::path staging);
     [[nodiscard]] std::filesystem::path path(std::string_view name) const { return m_staging / kName / name; }
     Status readPlan();
     Status readLedger();
 
     std::filesystem::path m_staging;
-    std::map<std::string, Planned> m_planned;
-    std::map<std::string, Verified> m_verified;
-    std::set<std::string> m_reclaimed;
-    bool m_ledgerIsWhole = true; // it ends with a line feed
-    std::string m_identity;
+    DownloadPlan m_plan;
+    VerifiedFiles m_verified;
+    ReclaimLedger m_ledger;
 };
 
 } // namespace waste

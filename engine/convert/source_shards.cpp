@@ -1,12 +1,12 @@
 #include "convert/source_shards.h"
 
 #include "checkpoint/safetensors.h"
+#include "convert/kept_header.h"
 #include "convert/space_wait.h"
 #include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
 
-#include <charconv>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -22,22 +22,6 @@ constexpr std::string_view kHeaderFolder = "headers";
 std::string keptHeaderName(const std::string& shard)
 {
     return std::string(kHeaderFolder) + "/" + shard + ".header";
-}
-
-// The file's size, a line feed, and the header's text.
-std::string keptHeaderText(const CheckpointFiles::ShardHeader& header)
-{
-    return std::to_string(header.fileBytes) + '\n' + header.json;
-}
-
-std::optional<CheckpointFiles::ShardHeader> parseKeptHeader(const std::string& text)
-{
-    CheckpointFiles::ShardHeader header;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), header.fileBytes);
-    if (error != std::errc() || end == text.data() + text.size() || *end != '\n')
-        return std::nullopt;
-    header.json = text.substr(static_cast<std::size_t>(end - text.data()) + 1);
-    return header;
 }
 
 } // namespace

@@ -61,6 +61,7 @@ struct ConvertPlan {
     std::vector<std::uint32_t> layersKept; // finished by an earlier run
     std::uint64_t trunkBytes = 0; // all of it
     std::uint64_t trunkBytesKept = 0; // finished by an earlier run
+    std::uint64_t memoryBytes = 0; // the conversion needs at most, besides the program
     std::uint64_t expertBytes = 0; // of all layers, the kept ones included
     std::uint64_t expertCount = 0; // likewise
 };

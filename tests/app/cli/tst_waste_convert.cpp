@@ -118,8 +118,8 @@ private Q_SLOTS:
 
     void aSecondRunSaysWhatItFound()
     {
-        COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", target(), "-q"}), 0);
-        const auto again = runWaste({"convert", "--src", kSource, "--out", target()});
+        COMPARE_EXIT(runWaste({"convert", "--src", kSource, "--out", target(), "--quality", "fast", "-q"}), 0);
+        const auto again = runWaste({"convert", "--src", kSource, "--out", target(), "--quality", "fast"});
         COMPARE_EXIT(again, 0);
         QVERIFY2(again.errors.contains("an earlier run has converted everything: 6 layers with experts and the trunk"),
             again.errors.constData());
@@ -200,17 +200,19 @@ private Q_SLOTS:
         const QStringList all = shards();
         QVERIFY(!all.isEmpty());
 
-        const auto refused = runWaste({"convert", "--src", source, "--out", target(), "--reclaim", "on"});
+        const auto refused =
+            runWaste({"convert", "--src", source, "--out", target(), "--quality", "fast", "--reclaim", "on"});
         COMPARE_EXIT(refused, 2);
         QVERIFY2(refused.errors.contains("--i-can-download-again"), refused.errors.constData());
-        const auto dry = runWaste({"convert", "--src", source, "--out", target(), "--reclaim", "dry"});
+        const auto dry =
+            runWaste({"convert", "--src", source, "--out", target(), "--quality", "fast", "--reclaim", "dry"});
         COMPARE_EXIT(dry, 0);
         QVERIFY2(dry.errors.contains("is not needed any more"), dry.errors.constData());
         QCOMPARE(shards(), all);
 
         const QString other = m_folder->filePath("other.waste");
-        const auto deleted = runWaste(
-            {"convert", "--src", source, "--out", other, "--reclaim", "on", "--i-can-download-again", "--json"});
+        const auto deleted = runWaste({"convert", "--src", source, "--out", other, "--quality", "fast", "--reclaim",
+            "on", "--i-can-download-again", "--json"});
         COMPARE_EXIT(deleted, 0);
         QStringList names;
         for (const QJsonObject& event : deleted.jsonLines()) {
@@ -228,7 +230,8 @@ private Q_SLOTS:
     void expertsAreSpreadOverDrives()
     {
         const QString folder = m_folder->filePath("other-drive");
-        const QStringList command = {"convert", "--src", kSource, "--out", target(), "--bank-dir", folder, "-q"};
+        const QStringList command = {
+            "convert", "--src", kSource, "--out", target(), "--bank-dir", folder, "--quality", "fast", "-q"};
         COMPARE_EXIT(runWaste(command), 6); // a folder that is missing may be a drive that is
         QVERIFY(QDir().mkdir(folder));
         COMPARE_EXIT(runWaste(command), 0);

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WASTE_SANITIZED 1
@@ -19,6 +22,8 @@ namespace {
 std::atomic<std::uint64_t> g_allocations = 0;
 std::atomic<std::uint64_t> g_largeAllocations = 0;
 std::atomic<std::uint64_t> g_failing = UINT64_MAX;
+std::atomic<std::uint64_t> g_bytes = 0;
+std::atomic<std::uint64_t> g_bytesPeak = 0;
 
 } // namespace
 
@@ -43,6 +48,21 @@ std::uint64_t largeAllocationCount()
     return g_largeAllocations;
 }
 
+std::uint64_t allocatedBytes()
+{
+    return g_bytes;
+}
+
+std::uint64_t allocatedBytesPeak()
+{
+    return g_bytesPeak;
+}
+
+void restartAllocatedBytesPeak()
+{
+    g_bytesPeak = g_bytes.load();
+}
+
 void failLargeAllocation(std::uint64_t n)
 {
     g_failing = g_largeAllocations + n;
@@ -58,6 +78,22 @@ void failNoAllocation()
 #ifndef WASTE_SANITIZED
 
 #ifdef __GLIBC__
+namespace {
+
+void* counted(void* memory)
+{
+    g_allocations.fetch_add(1, std::memory_order_relaxed);
+    if (memory == nullptr)
+        return nullptr;
+    const std::size_t added = malloc_usable_size(memory);
+    const std::uint64_t bytes = g_bytes.fetch_add(added, std::memory_order_relaxed) + added;
+    std::uint64_t peak = g_bytesPeak.load(std::memory_order_relaxed);
+    while (peak < bytes && !g_bytesPeak.compare_exchange_weak(peak, bytes, std::memory_order_relaxed)) { }
+    return memory;
+}
+
+} // namespace
+
 // The C library's own names of what is replaced below.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
@@ -65,35 +101,43 @@ void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
+void __libc_free(void* memory);
+
 void* malloc(std::size_t bytes)
 {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    return __libc_malloc(bytes);
+    return counted(__libc_malloc(bytes));
 }
 
 void* calloc(std::size_t count, std::size_t bytes)
 {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    return __libc_calloc(count, bytes);
+    return counted(__libc_calloc(count, bytes));
 }
 
 void* realloc(void* memory, std::size_t bytes)
 {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    return __libc_realloc(memory, bytes);
+    const std::size_t before = memory != nullptr ? malloc_usable_size(memory) : 0;
+    void* const grown = __libc_realloc(memory, bytes);
+    if (grown != nullptr || bytes == 0)
+        g_bytes.fetch_sub(before, std::memory_order_relaxed);
+    return counted(grown);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes)
 {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    return __libc_memalign(alignment, bytes);
+    return counted(__libc_memalign(alignment, bytes));
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes)
 {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    *memory = __libc_memalign(alignment, bytes);
+    *memory = counted(__libc_memalign(alignment, bytes));
     return *memory == nullptr ? ENOMEM : 0;
+}
+
+void free(void* memory)
+{
+    if (memory != nullptr)
+        g_bytes.fetch_sub(malloc_usable_size(memory), std::memory_order_relaxed);
+    __libc_free(memory);
 }
 }
 #endif

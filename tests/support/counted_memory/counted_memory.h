@@ -12,6 +12,12 @@ bool memoryIsCounted();
 // through which the libraries allocate.
 std::uint64_t allocationCount();
 
+// Bytes that are allocated now, as large as they were rounded up, and how many there were at most since the start or
+// the last restart. Zero without glibc.
+std::uint64_t allocatedBytes();
+std::uint64_t allocatedBytesPeak();
+void restartAllocatedBytesPeak();
+
 // Calls of operator new for a kibibyte or more. Small ones may fail inside libraries that do not survive it:
 // std::filesystem::path of GCC 12 frees twice, the JSON library allocates in a destructor.
 std::uint64_t largeAllocationCount();
