@@ -55,6 +55,10 @@ T.ApplicationWindow {
         }
     }
 
+    PictureDrop {
+        anchors.fill: parent
+        onDropped: root.show(Main.Chat)
+    }
     WindowShortcuts {
         chatPage: chatPage
         onPageChosen: page => root.show(page)

@@ -84,10 +84,10 @@ QString attachmentUrl(const std::string& conversationId, const std::string& sha2
             QString::fromStdString(sha256));
 }
 
-QString pictureDetails(const host::Block& picture, std::uint32_t positions)
+QString pictureDetails(const host::Block& picture)
 {
     const QString size = QStringLiteral("%1 × %2").arg(picture.width).arg(picture.height);
-    return positions == 0 ? size : QObject::tr("%1, %2 positions").arg(size).arg(positions);
+    return picture.positions == 0 ? size : QObject::tr("%1, %2 positions").arg(size).arg(picture.positions);
 }
 
 } // namespace waste::app

@@ -28,6 +28,6 @@ private:
 
 QString attachmentUrl(const std::string& conversationId, const std::string& sha256);
 // "640 × 480, 252 positions"; 0 positions are not said.
-QString pictureDetails(const host::Block& picture, std::uint32_t positions);
+QString pictureDetails(const host::Block& picture);
 
 } // namespace waste::app

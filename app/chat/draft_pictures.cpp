@@ -69,7 +69,7 @@ QVariant DraftPictures::data(const QModelIndex& index, int role) const
     case SourceRole:
         return attachmentUrl(m_conversationId, picture.block.sha256);
     case DetailsRole:
-        return pictureDetails(picture.block, seenOf(picture).positionCount);
+        return pictureDetails(picture.block);
     case PriceRole:
         return priceOf(picture);
     case HalfRole:
@@ -167,6 +167,7 @@ Result<DraftPictures::Added> DraftPictures::keep(
     added.block.bytes = bytes.size();
     added.block.width = added.seen.full.width;
     added.block.height = added.seen.full.height;
+    added.block.positions = added.seen.full.positionCount;
     WASTE_TRY(added.block.sha256, m_keeper.attachNow(conversationId, bytes));
     return added;
 }
@@ -195,6 +196,7 @@ void DraftPictures::inspectLater(const Added& picture)
             if (m_pictures.at(row).block.sha256 != sha256)
                 continue;
             m_pictures[row].seen = *seen;
+            m_pictures[row].block.positions = seenOf(m_pictures.at(row)).positionCount;
             Q_EMIT dataChanged(index(row), index(row), {DetailsRole, PriceRole});
         }
     };
@@ -225,6 +227,7 @@ void DraftPictures::setHalf(int row, bool half)
 {
     if (row < 0 || row >= count() || std::exchange(m_pictures[row].block.half, half) == half)
         return;
+    m_pictures[row].block.positions = seenOf(m_pictures.at(row)).positionCount;
     Q_EMIT dataChanged(index(row), index(row), {HalfRole, DetailsRole, PriceRole});
     Q_EMIT changed();
 }

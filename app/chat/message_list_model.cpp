@@ -97,7 +97,7 @@ QVariantList MessageListModel::picturesOf(const host::Message& message) const
     QVariantList pictures;
     for (const host::Block& block : message.blocks) {
         if (block.type == host::Block::Type::Image)
-            pictures << QVariant::fromValue(SentPicture{QString::fromStdString(block.name), pictureDetails(block, 0),
+            pictures << QVariant::fromValue(SentPicture{QString::fromStdString(block.name), pictureDetails(block),
                 attachmentUrl(m_conversation.id, block.sha256)});
     }
     return pictures;

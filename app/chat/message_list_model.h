@@ -19,7 +19,7 @@ class SentPicture {
     Q_GADGET
     QML_VALUE_TYPE(sentPicture)
     Q_PROPERTY(QString name MEMBER name CONSTANT FINAL)
-    Q_PROPERTY(QString details MEMBER details CONSTANT FINAL) // "640 × 480"
+    Q_PROPERTY(QString details MEMBER details CONSTANT FINAL) // "640 × 480, 252 positions"
     Q_PROPERTY(QString source MEMBER source CONSTANT FINAL) // for Image
 
 public:

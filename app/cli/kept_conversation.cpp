@@ -106,6 +106,7 @@ Result<host::Block> KeptConversation::attach(
     block.width = seen.width;
     block.height = seen.height;
     block.half = detail == PictureDetail::Half;
+    block.positions = seen.positionCount;
     WASTE_TRY(block.sha256, done.get_future().get());
     return block;
 }

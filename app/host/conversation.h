@@ -20,6 +20,7 @@ struct Block {
     std::uint32_t width = 0;
     std::uint32_t height = 0;
     bool half = false; // Image: shown to the model at about half its positions
+    std::uint32_t positions = 0; // Image: of the context, as the model that it was attached for saw it; 0: not known
 };
 
 enum class Role : std::uint8_t { User, Assistant, System, Tool };

@@ -70,6 +70,8 @@ Json blockJson(const Block& block)
             json["height"] = block.height;
             if (block.half)
                 json["half"] = true;
+            if (block.positions > 0)
+                json["positions"] = block.positions;
         }
         break;
     case Block::Type::ToolCall:
@@ -105,6 +107,7 @@ Block blockFrom(const Json& json)
     takeNumber(json, "width", block.width);
     takeNumber(json, "height", block.height);
     take(json, "half", block.half);
+    takeNumber(json, "positions", block.positions);
     return block;
 }
 

@@ -8,6 +8,7 @@ import Waste.Ui
 IconButton {
     id: root
 
+    objectName: "attachButton"
     name: qsTr("Attach pictures")
     iconName: "attach"
     onClicked: dialog.open()

@@ -91,9 +91,6 @@ FocusScope {
         }
     }
 
-    PictureDrop {
-        anchors.fill: parent
-    }
     T.Drawer {
         id: drawer
         parent: T.Overlay.overlay // measured from the window, not from this page

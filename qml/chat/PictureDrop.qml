@@ -3,11 +3,11 @@ import QtQuick
 import Waste.App
 import Waste.Ui
 
-// Takes pictures that are dropped anywhere on the page.
+// Takes pictures that are dropped anywhere on the window, for the conversation on screen.
 DropArea {
     id: root
 
-    onEntered: drag => drag.accepted = drag.hasUrls
+    onEntered: drag => drag.accepted = drag.hasUrls && App.chat.readOnlyReason.length === 0
     onDropped: drop => {
         App.chat.pictures.addFiles(drop.urls);
         drop.acceptProposedAction();

@@ -6,9 +6,10 @@
 #include "support/picture_formats.h"
 #include "window_driver.h"
 
+#include <QClipboard>
 #include <QDir>
 #include <QDropEvent>
-#include <QElapsedTimer>
+#include <QGuiApplication>
 #include <QImage>
 #include <QMimeData>
 #include <QQuickItem>
@@ -32,18 +33,22 @@ Canvas drawing()
 }
 
 // As a file manager does it.
-bool drop(QQuickWindow& window, const QList<QUrl>& files)
+bool drop(QQuickWindow& window, const QList<QUrl>& files, const QPointF& place)
 {
     QMimeData content;
     content.setUrls(files);
-    const QPointF middle(window.width() / 2.0, window.height() / 2.0);
-    QDragEnterEvent enter(middle.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QDragEnterEvent enter(place.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &enter);
-    QDragMoveEvent move(middle.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QDragMoveEvent move(place.toPoint(), Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &move);
-    QDropEvent event(middle, Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
+    QDropEvent event(place, Qt::CopyAction, &content, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &event);
     return event.isAccepted();
+}
+
+bool drop(QQuickWindow& window, const QList<QUrl>& files)
+{
+    return drop(window, files, {window.width() / 2.0, window.height() / 2.0});
 }
 
 } // namespace
@@ -62,6 +67,16 @@ class TestPictureRefusals : public QObject {
         return QUrl::fromLocalFile(target.fileName());
     }
     DraftPictures& pictures() { return *m_driver->app().chat()->pictures(); }
+    QString nameOf(int row) { return pictures().data(pictures().index(row), DraftPictures::NameRole).toString(); }
+    // The control with this text; null: none is on screen.
+    QQuickItem* labelled(const QString& text) const
+    {
+        for (QQuickItem* item : visibleItems(*m_driver->window().contentItem())) {
+            if (item->inherits("QQuickAbstractButton") && item->property("text").toString() == text)
+                return item;
+        }
+        return nullptr;
+    }
 
 private Q_SLOTS:
     void initTestCase()
@@ -138,6 +153,66 @@ private Q_SLOTS:
         QVERIFY(dialog->property("visible").toBool());
         QVERIFY(QMetaObject::invokeMethod(dialog, "close"));
         QCOMPARE(pictures().count(), 1);
+    }
+
+    // By mouse, in the dialog that Qt draws where the platform has none of its own.
+    void whatTheFileDialogGivesBackIsAttached()
+    {
+        auto* dialog = m_driver->window().findChild<QObject*>("pictureDialog");
+        QDir(m_folder.path()).mkpath("chosen");
+        const QUrl chosen = file("chosen/from the dialog.png", pngOf(drawing()));
+        QVERIFY(dialog->setProperty("currentFolder", QUrl::fromLocalFile(m_folder.filePath("chosen"))));
+        m_driver->click(*m_driver->item("attachButton"));
+        QTRY_VERIFY(m_driver->item("fileDialogDelegate0") != nullptr);
+        QTest::qWait(50); // what is new on screen gets its place with the next frame
+        m_driver->click(*m_driver->item("fileDialogDelegate0"));
+        QQuickItem* open = labelled("Open");
+        QVERIFY(open != nullptr);
+        QTRY_VERIFY(open->isEnabled());
+        m_driver->click(*open);
+        QTRY_COMPARE(pictures().count(), 2);
+        QCOMPARE(nameOf(1), QString("from the dialog.png"));
+        QVERIFY(!dialog->property("visible").toBool());
+        pictures().remove(1);
+    }
+
+    void theFileDialogAttachesNothingWhenItIsCancelled()
+    {
+        m_driver->click(*m_driver->item("attachButton"));
+        QTRY_VERIFY(labelled("Cancel") != nullptr);
+        QTest::qWait(50);
+        m_driver->click(*labelled("Cancel"));
+        QTRY_VERIFY(labelled("Cancel") == nullptr);
+        QCOMPARE(pictures().count(), 1);
+    }
+
+    void aPictureMayBeDroppedOnAnyPage()
+    {
+        m_driver->key(Qt::Key_Comma, Qt::ControlModifier);
+        QTRY_VERIFY(m_driver->item("settingsPage") != nullptr);
+        QVERIFY(drop(m_driver->window(), {file("on the settings.png", pngOf(drawing()))}));
+        QTRY_COMPARE(pictures().count(), 2);
+        QVERIFY(m_driver->item("chatPage") != nullptr);
+        pictures().remove(1);
+        QVERIFY(drop(m_driver->window(), {file("on the rail.png", pngOf(drawing()))}, {8, 8}));
+        QTRY_COMPARE(pictures().count(), 2);
+        pictures().remove(1);
+    }
+
+    // What a file manager copies.
+    void filesOnTheClipboardArePasted()
+    {
+        auto* content = new QMimeData;
+        content->setUrls({file("first.png", pngOf(drawing())), file("second.gif", gifOf(drawing()))});
+        QGuiApplication::clipboard()->setMimeData(content);
+        m_driver->item("composerText")->forceActiveFocus();
+        m_driver->key(Qt::Key_V, Qt::ControlModifier);
+        QTRY_COMPARE(pictures().count(), 3);
+        QCOMPARE(nameOf(1), QString("first.png"));
+        QCOMPARE(nameOf(2), QString("second.gif"));
+        QCOMPARE(m_driver->app().chat()->draft(), QString("What shape"));
+        pictures().remove(2);
+        pictures().remove(1);
     }
 
     void everyFormatHasItsThumbnail()

@@ -42,6 +42,13 @@ QString answerOf(App& app)
     return model.data(model.index(model.rowCount() - 1), MessageListModel::PlainTextRole).toString();
 }
 
+QString sentDetailsOf(App& app)
+{
+    const auto& model = *app.chat()->messages();
+    const QVariantList sent = model.data(model.index(0), MessageListModel::PicturesRole).toList();
+    return sent.isEmpty() ? QString() : sent.front().value<SentPicture>().details;
+}
+
 QString detailsOf(DraftPictures& pictures, int row)
 {
     return pictures.data(pictures.index(row), DraftPictures::DetailsRole).toString();
@@ -151,6 +158,7 @@ private Q_SLOTS:
         QCOMPARE(detailsOf(pictures, 0), QString("640 × 480, 12 positions"));
         QVERIFY(driver.ask("What shape do you see?"));
         QVERIFY2(answerOf(driver.app()).contains("circle"), qPrintable(answerOf(driver.app())));
+        QCOMPARE(sentDetailsOf(driver.app()), QString("640 × 480, 12 positions"));
     }
 
     void aPictureOnTheClipboardIsPasted()
@@ -201,6 +209,7 @@ private Q_SLOTS:
             app.chat()->ask("What shape do you see?");
             QVERIFY(ended.wait(60'000));
             conversation = app.chat()->conversationId();
+            QCOMPARE(sentDetailsOf(app), QString("112 × 112, 16 positions"));
             QVERIFY(attach(app, file("blue.png", drawing("square", Qt::blue, {112, 112})))); // not sent
         }
         App app(options);
@@ -208,6 +217,7 @@ private Q_SLOTS:
         app.chat()->open(conversation);
         QTRY_COMPARE(app.chat()->conversationId(), conversation);
         QCOMPARE(app.chat()->pictures()->count(), 1);
+        QCOMPARE(sentDetailsOf(app), QString("112 × 112, 16 positions"));
         const auto& model = *app.chat()->messages();
         const QVariantList sent = model.data(model.index(0), MessageListModel::PicturesRole).toList();
         QCOMPARE(sent.size(), 1);

@@ -286,6 +286,7 @@ private Q_SLOTS:
             picture.type = Block::Type::Image;
             picture.sha256 = "abc";
             picture.half = true;
+            picture.positions = 12;
             QVERIFY(store->saveDraft(typed, {.text = "half a thought", .attachments = {picture}}));
             QVERIFY(store->openForWriting(deleted)->append(
                 std::vector{messageLine(question("m", "a")), setLine("deleted", true)}));
@@ -296,6 +297,7 @@ private Q_SLOTS:
         QCOMPARE(store->draft(typed)->attachments.size(), std::size_t{1});
         QCOMPARE(store->draft(typed)->attachments[0].sha256, std::string("abc"));
         QVERIFY(store->draft(typed)->attachments[0].half);
+        QCOMPARE(store->draft(typed)->attachments[0].positions, 12U);
         QVERIFY(!std::filesystem::exists(journalOf(folder, deleted)));
         QVERIFY(!std::filesystem::exists(journalOf(folder, empty)));
         QVERIFY(store->saveDraft(typed, {}));
