@@ -24,6 +24,10 @@ constexpr std::uint32_t kSampledExpertsMax = 12;
 // Three codebooks of 256 leave 20 % of real weights; a matrix far above that was not understood.
 constexpr double kMatrixErrorMax = 0.30;
 
+// What waits to reach the device is at most as much, so that the flush of a whole bank, which nothing can stop, is
+// short.
+constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{256} << 20;
+
 class BankWriter {
 public:
     BankWriter(const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& entry, ThreadPool& pool)
@@ -36,23 +40,27 @@ public:
 
     Status fit(const ConversionProgress& progress)
     {
+        const StopCheck stopped = [&progress] { return progress.isStopped(); };
         for (const ExpertMatrix matrix : kExpertMatrices) {
             WASTE_TRY(std::vector<float> sample, drawSample(matrix, progress));
             const Random random = randomFor(matrix, m_entry.expertCount);
             m_codebooks.push_back(
-                VqCodebooks::fit(std::move(sample), m_plan.quant, m_plan.vq, random, *m_plan.kernels, m_pool));
+                VqCodebooks::fit(std::move(sample), m_plan.quant, m_plan.vq, random, *m_plan.kernels, m_pool, stopped));
+            WASTE_TRY_STATUS(progress.checkCancelled());
         }
         return {};
     }
 
     // Encodes one expert into a zeroed record.
-    Status encode(std::uint32_t expert, std::span<std::byte> record)
+    Status encode(std::uint32_t expert, std::span<std::byte> record, const ConversionProgress& progress)
     {
+        const StopCheck stopped = [&progress] { return progress.isStopped(); };
         for (const ExpertMatrix matrix : kExpertMatrices) {
             WASTE_TRY(const CheckpointTensor* tensor, readMatrix(expert, matrix));
             const auto k = static_cast<std::size_t>(matrix);
-            const SquaredError error = encodeVqMatrix(
-                m_values, m_plan.geometry.matrices[k], m_plan.quant, m_codebooks[k], m_plan.vq.width, record, m_pool);
+            const SquaredError error = encodeVqMatrix(m_values, m_plan.geometry.matrices[k], m_plan.quant,
+                m_codebooks[k], m_plan.vq.width, record, m_pool, stopped);
+            WASTE_TRY_STATUS(progress.checkCancelled());
             if (!error.isFinite())
                 return scaleOverflow(*tensor);
             WASTE_TRY_STATUS(accept(*tensor, error));
@@ -144,12 +152,18 @@ Result<FinishedLayer> writeBank(const CheckpointFiles& files, const ConversionPl
     BankWriter writer(files, plan, entry, pool);
     WASTE_TRY_STATUS(writer.fit(progress));
     std::vector<std::byte> record(plan.geometry.strideBytes);
+    std::uint64_t unflushedBytes = 0;
     for (std::uint32_t expert = 0; expert < entry.expertCount; ++expert) {
         WASTE_TRY_STATUS(progress.checkCancelled());
         std::ranges::fill(record, std::byte{0});
-        WASTE_TRY_STATUS(writer.encode(expert, record));
+        WASTE_TRY_STATUS(writer.encode(expert, record, progress));
         WASTE_TRY_STATUS(
             writePatiently(bank.path(), entry.bytes - bank.sizeBytes(), progress, [&] { return bank.append(record); }));
+        unflushedBytes += record.size();
+        if (unflushedBytes >= kUnflushedBytesMax) {
+            WASTE_TRY_STATUS(bank.flush());
+            unflushedBytes = 0;
+        }
         progress.advance(record.size());
     }
     return writer.finish();

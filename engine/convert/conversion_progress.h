@@ -8,7 +8,7 @@
 
 namespace waste {
 
-// How a conversion tells what it does and hears that it should stop. One thread.
+// How a conversion tells what it does and hears that it should stop. One thread, but for the stop.
 class ConversionProgress {
 public:
     ConversionProgress(const ConvertSink& sink, const CancelFlag* cancel)
@@ -40,10 +40,13 @@ public:
     // What is made once more does not count twice.
     void goBackTo(std::uint64_t done) { m_stage->done = done; }
 
-    // Polled once a matrix or tile.
+    // Any thread.
+    [[nodiscard]] bool isStopped() const { return m_cancel != nullptr && m_cancel->isCancelled(); }
+
+    // Polled where nothing takes longer than some tenths of a second in between.
     [[nodiscard]] Status checkCancelled() const
     {
-        if (m_cancel != nullptr && m_cancel->isCancelled())
+        if (isStopped())
             return Error{ErrorCode::Cancelled, "", "the conversion was stopped; calling it again goes on from here"};
         return {};
     }

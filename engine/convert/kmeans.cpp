@@ -114,7 +114,7 @@ void splitLargest(std::span<std::uint64_t> counts, std::span<float> codebook)
 } // namespace
 
 std::vector<float> fitCodebook(std::span<const float> vectors, const KmeansOptions& options, Random random,
-    const kernels::KernelTable& kernels, ThreadPool& pool)
+    const kernels::KernelTable& kernels, ThreadPool& pool, const StopCheck& stopped)
 {
     const std::size_t count = vectors.size() / kVectorDim;
     std::vector<float> codebook(options.entryCount * kVectorDim);
@@ -123,7 +123,7 @@ std::vector<float> fitCodebook(std::span<const float> vectors, const KmeansOptio
     std::vector<TileSums> tiles(
         tileCount, {std::vector<double>(codebook.size()), std::vector<std::uint32_t>(options.entryCount)});
     std::vector<std::uint64_t> counts(found);
-    for (std::uint32_t iteration = 0; iteration < options.iterations; ++iteration) {
+    for (std::uint32_t iteration = 0; iteration < options.iterations && !isStopped(stopped); ++iteration) {
         const CodebookSearch search(kernels, codebook);
         pool.parallelFor(
             static_cast<std::uint32_t>(tileCount), 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "convert/random.h"
+#include "convert/stop_check.h"
 #include "kernels/kernel_table.h"
 #include "kernels/thread_pool.h"
 
@@ -21,8 +22,8 @@ struct KmeansOptions {
 // assigned becomes the neighbour of the one with the most. Entries beyond the number of distinct vectors stay zero.
 //
 // Sums run in f64 over fixed tiles and are added in the order of the tiles, so the result does not depend
-// on the number of threads.
+// on the number of threads. `stopped` is asked before every iteration.
 std::vector<float> fitCodebook(std::span<const float> vectors, const KmeansOptions& options, Random random,
-    const kernels::KernelTable& kernels, ThreadPool& pool);
+    const kernels::KernelTable& kernels, ThreadPool& pool, const StopCheck& stopped = {});
 
 } // namespace waste

@@ -50,7 +50,7 @@ kernels::VqMatrixView viewOf(const ExpertGeometry::Matrix& matrix, const ExpertQ
 } // namespace
 
 Result<double> probeBank(const CheckpointFiles& files, const ConversionPlan& plan, const BankEntry& bank,
-    const FinishedLayer& layer, const std::filesystem::path& file)
+    const FinishedLayer& layer, const std::filesystem::path& file, const ConversionProgress& progress)
 {
     WASTE_TRY(const DirectFile source, DirectFile::open(file, DirectFile::Access::Direct));
     WASTE_TRY(const Pages pages, Pages::allocate(plan.geometry.strideBytes, "comparing experts"));
@@ -63,6 +63,7 @@ Result<double> probeBank(const CheckpointFiles& files, const ConversionPlan& pla
         const auto k = static_cast<std::size_t>(matrix);
         const std::vector<float> codebooks = codebookTable(layer, plan.quant, k);
         for (std::uint32_t expert = 0; expert < bank.expertCount; expert += step) {
+            WASTE_TRY_STATUS(progress.checkCancelled());
             WASTE_TRY_STATUS(source.readExactly(expert * plan.geometry.strideBytes, record));
             const CheckpointTensor* tensor =
                 files.find(expertTensorName(plan.config.tensorPrefix, {bank.layer, expert, matrix}));

@@ -168,7 +168,7 @@ Result<bool> Reclaimer::isProven(const FinishedLayers& layers)
         return false;
     }
     WASTE_TRY(const double error,
-        probeBank(m_files, m_plan, bank, layer->second, m_folder.target() / pathFromText(bank.file)));
+        probeBank(m_files, m_plan, bank, layer->second, m_folder.target() / pathFromText(bank.file), m_progress));
     const double errorMax = m_plan.quant.bitsPerWeight() >= 3 ? kErrorMax : kTwoBitErrorMax;
     if (!(error <= errorMax))
         return Error{ErrorCode::Corrupt, "",

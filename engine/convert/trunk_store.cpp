@@ -24,11 +24,12 @@ constexpr std::uint64_t kJournalBytesMax = std::uint64_t{64} << 20;
 constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
 
 // Reads `bytes` from a page boundary on and continues the checksum.
-Status addChecksum(
-    const DirectFile& file, std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> block, std::uint32_t& crc)
+Status addChecksum(const DirectFile& file, std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> block,
+    std::uint32_t& crc, const ConversionProgress& progress)
 {
     assert(offset % kPageBytes == 0 && block.size() % kPageBytes == 0);
     while (bytes > 0) {
+        WASTE_TRY_STATUS(progress.checkCancelled());
         const std::uint64_t part = std::min<std::uint64_t>(bytes, block.size());
         WASTE_TRY(const std::size_t count, file.readUpTo(offset, block.first(roundUp(part, kPageBytes))));
         if (count < part)
@@ -41,15 +42,16 @@ Status addChecksum(
 }
 
 // Whether a tensor lies in the file with this checksum: read past the page cache, so from the device.
-Result<bool> isSound(const DirectFile& file, const TrunkEntry& entry, std::uint32_t crc32)
+Result<bool> isSound(
+    const DirectFile& file, const TrunkEntry& entry, std::uint32_t crc32, const ConversionProgress& progress)
 {
     const std::uint64_t bytesMax = std::max(entry.layout.payloadBytes, entry.layout.scaleBytes);
     WASTE_TRY(const Pages pages, Pages::allocate(std::min(kBlockBytes, roundUp(bytesMax, kPageBytes)), "the trunk"));
     const auto block = pages.bytes().first(std::min(kBlockBytes, roundUp(bytesMax, kPageBytes)));
     std::uint32_t actual = 0;
-    Status read = addChecksum(file, entry.offset, entry.layout.payloadBytes, block, actual);
+    Status read = addChecksum(file, entry.offset, entry.layout.payloadBytes, block, actual, progress);
     if (read)
-        read = addChecksum(file, entry.scaleOffset, entry.layout.scaleBytes, block, actual);
+        read = addChecksum(file, entry.scaleOffset, entry.layout.scaleBytes, block, actual, progress);
     if (!read && read.error().code != ErrorCode::Corrupt)
         return read.error();
     return read && actual == crc32;
@@ -167,10 +169,9 @@ Result<std::string> TrunkStore::check(ConversionProgress& progress)
     for (std::size_t i = 0; i < m_finished.size(); ++i) {
         if (!m_finished[i])
             continue;
-        WASTE_TRY_STATUS(progress.checkCancelled());
         bool isGood = false;
         if (file) {
-            WASTE_TRY(isGood, isSound(*file, m_plan.trunk[i].entry, m_finished[i]->crc32));
+            WASTE_TRY(isGood, isSound(*file, m_plan.trunk[i].entry, m_finished[i]->crc32, progress));
         }
         progress.advance(m_plan.trunk[i].entry.layout.bytes());
         if (isGood)
@@ -231,7 +232,7 @@ Status TrunkStore::convertOnce(std::span<const std::size_t> items, ThreadPool& p
     WASTE_TRY(const DirectFile file, DirectFile::open(path(), DirectFile::Access::Direct));
     for (std::size_t i = 0; i < items.size(); ++i) {
         const TrunkEntry& entry = m_plan.trunk[items[i]].entry;
-        WASTE_TRY(const bool isGood, isSound(file, entry, written[i].crc32));
+        WASTE_TRY(const bool isGood, isSound(file, entry, written[i].crc32, progress));
         if (!isGood)
             return Error{ErrorCode::Io, "io",
                 textFromPath(path()) + " at offset " + std::to_string(entry.offset) + ": tensor " + entry.name

@@ -56,12 +56,13 @@ void forTiles(std::size_t vectorCount, ThreadPool& pool, const Work& work)
 
 // One stage after the other: [stages][entries][kVectorDim].
 std::vector<float> fitStages(std::vector<float> residuals, VqCodebooks::Shape shape, Random& random,
-    const kernels::KernelTable& kernels, ThreadPool& pool)
+    const kernels::KernelTable& kernels, ThreadPool& pool, const StopCheck& stopped)
 {
     std::vector<float> values;
     for (std::size_t stage = 0; stage < shape.stages; ++stage) {
         const Random ofStage(random.next());
-        const std::vector<float> book = fitCodebook(residuals, {.entryCount = shape.entries}, ofStage, kernels, pool);
+        const std::vector<float> book =
+            fitCodebook(residuals, {.entryCount = shape.entries}, ofStage, kernels, pool, stopped);
         const CodebookSearch search(kernels, book);
         forTiles(residuals.size() / kVectorDim, pool, [&](std::size_t first, std::size_t count) {
             subtractInTile(std::span(residuals).subspan(first * kVectorDim, count * kVectorDim), search, book);
@@ -103,13 +104,13 @@ VqCodebooks::VqCodebooks(Shape shape, std::span<const float> values, const kerne
 }
 
 VqCodebooks VqCodebooks::fit(std::vector<float> sample, const ExpertQuant& quant, const VqRecipe& recipe, Random random,
-    const kernels::KernelTable& kernels, ThreadPool& pool)
+    const kernels::KernelTable& kernels, ThreadPool& pool, const StopCheck& stopped)
 {
     const Shape shape = {quant.stages, quant.entries};
     const std::size_t count = sample.size() / kVectorDim;
-    VqCodebooks codebooks(shape, fitStages(sample, shape, random, kernels, pool), kernels);
+    VqCodebooks codebooks(shape, fitStages(sample, shape, random, kernels, pool, stopped), kernels);
     std::vector<std::uint8_t> codes(count * shape.stages);
-    for (std::uint32_t round = 0; round < recipe.refitRounds; ++round) {
+    for (std::uint32_t round = 0; round < recipe.refitRounds && !isStopped(stopped); ++round) {
         forTiles(count, pool, [&](std::size_t first, std::size_t tileCount) {
             codebooks.m_search.search(
                 recipe.width, &sample[first * kVectorDim], tileCount, &codes[first * shape.stages]);

@@ -3,6 +3,7 @@
 #include "container/format.h"
 #include "convert/codebook_search.h"
 #include "convert/random.h"
+#include "convert/stop_check.h"
 #include "convert/vq_recipe.h"
 #include "kernels/thread_pool.h"
 
@@ -36,9 +37,9 @@ public:
     VqCodebooks(Shape shape, std::span<const float> values, const kernels::KernelTable& kernels);
 
     // First one stage after the other, each fitted to what the nearest entries before it left over; then all of
-    // them together, in rounds of searching and refitting.
+    // them together, in rounds of searching and refitting. `stopped` is asked before every pass over the sample.
     static VqCodebooks fit(std::vector<float> sample, const ExpertQuant& quant, const VqRecipe& recipe, Random random,
-        const kernels::KernelTable& kernels, ThreadPool& pool);
+        const kernels::KernelTable& kernels, ThreadPool& pool, const StopCheck& stopped = {});
 
     [[nodiscard]] std::size_t stageCount() const { return m_shape.stages; }
     [[nodiscard]] const CodeSearch& codeSearch() const { return m_search; }

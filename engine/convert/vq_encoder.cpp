@@ -71,14 +71,14 @@ void storeIndices(const ExpertQuant& quant, const ExpertGeometry::Matrix& matrix
 
 SquaredError encodeVqMatrix(std::span<const float> values, const ExpertGeometry::Matrix& matrix,
     const ExpertQuant& quant, const VqCodebooks& codebooks, kernels::BeamWidth width, std::span<std::byte> record,
-    ThreadPool& pool)
+    ThreadPool& pool, const StopCheck& stopped)
 {
     assert(values.size() == std::uint64_t{matrix.rows} * matrix.columns);
     assert(quant.vecDim == kVectorDim && quant.stages == codebooks.stageCount());
     std::vector<SquaredError> errors(matrix.rows);
     pool.parallelFor(matrix.rows, kIndexBlockRows, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
         RowScratch row(matrix.columns, quant.stages);
-        for (std::uint32_t r = begin; r < end; ++r) {
+        for (std::uint32_t r = begin; r < end && !isStopped(stopped); ++r) {
             const auto original = values.subspan(std::uint64_t{r} * matrix.columns, matrix.columns);
             divideRow(original, rowRms(original), row.normalised.data());
             codebooks.codeSearch().search(width, row.normalised.data(), matrix.columns / kVectorDim, row.codes.data());

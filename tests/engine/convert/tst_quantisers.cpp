@@ -2,6 +2,7 @@
 // against plain versions and the reference decoder, and the error that each recipe leaves.
 
 #include "base/half.h"
+#include "base/little_endian.h"
 #include "container/dequantize.h"
 #include "convert/codebook_search.h"
 #include "convert/joint_refit.h"
@@ -237,6 +238,44 @@ private Q_SLOTS:
         QVERIFY(recordsOf("scalar", 4) == plain);
         QVERIFY(recordsOf(nullptr, 1) == plain); // the fastest here
         QVERIFY(recordsOf(nullptr, 4) == plain);
+    }
+
+    void aStoppedFitEndsWithThePassInWork_data() { addFormats(); }
+    void aStoppedFitEndsWithThePassInWork()
+    {
+        QFETCH(ExpertQuant, quant);
+        const std::vector<float> sample = gaussians(4'500 * kVectorDim, 61);
+        ThreadPool pool({.threadCount = 2});
+        // How often the fit asks whether it should stop, if that is to be from the n-th time on.
+        const auto asked = [&](std::uint32_t n) {
+            std::uint32_t count = 0;
+            VqCodebooks::fit(sample, quant, kQuick, Random(8), fastestKernels(), pool, [&] { return ++count >= n; });
+            return count;
+        };
+        const std::uint32_t passes = quant.stages * KmeansOptions().iterations + kQuick.refitRounds;
+        QCOMPARE(asked(UINT32_MAX), passes);
+        for (const std::uint32_t n : {1U, 2U, KmeansOptions().iterations, passes - 1, passes})
+            // Each stage and the refit asks once more, and none makes a pass.
+            QVERIFY2(asked(n) <= n + quant.stages, qPrintable(QString::number(n)));
+    }
+
+    void aStoppedEncoderLeavesTheRest()
+    {
+        constexpr std::uint32_t kRows = 24;
+        const ExpertGeometry geometry = *ExpertGeometry::compute(kRows, 64, kVq3r, "test");
+        const std::vector<float> values = expertLike(kRows, 64, 21);
+        ThreadPool pool({.threadCount = 1});
+        const VqCodebooks codebooks = fitTo(values, 64, kVq3r, pool);
+        std::vector<std::byte> record(geometry.strideBytes);
+        int count = 0;
+        encodeVqMatrix(
+            values, geometry.matrices[0], kVq3r, codebooks, kQuick.width, record, pool, [&] { return ++count > 2; });
+        QCOMPARE(count, 3);
+        const auto scale = [&](std::uint32_t row) {
+            return loadLittle<std::uint16_t>(record, geometry.matrices[0].scaleOffset + row * 2);
+        };
+        QVERIFY(scale(1) != 0);
+        QVERIFY(scale(2) == 0);
     }
 
     void aSampleIsDrawnEvenly()
