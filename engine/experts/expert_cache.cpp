@@ -70,7 +70,6 @@ void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> e
     assert(experts.size() <= m_grid.expertCount);
     {
         const std::lock_guard lock(m_mutex);
-        noteWindow(layer - m_grid.firstLayer);
         forgetAnnouncement();
         m_layerBegin = m_slots.recordOf({layer, 0});
         // What is there is claimed before anything is evicted for what is not.
@@ -156,15 +155,13 @@ void ExpertCache::stopAwaiting()
     m_loaded.notify_all();
 }
 
-std::uint32_t ExpertCache::guessesWanted(std::uint16_t layer)
+std::uint32_t ExpertCache::guessesWanted()
 {
     const std::lock_guard lock(m_mutex);
     // Where every record has a slot, each is read once anyway.
     if (!m_hasReaders || m_slots.all().size() >= std::size_t{m_grid.layerCount} * m_grid.expertCount)
         return 0;
-    m_askedLayer = layer - m_grid.firstLayer;
-    m_idleSince = Clock::now();
-    return m_guessWidth.width(m_askedLayer);
+    return m_guessWidth.next();
 }
 
 void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)
@@ -401,13 +398,6 @@ void ExpertCache::moveWindow()
         }
         m_slots[slot].claim = Claim::Announced;
     }
-}
-
-// A new announcement begins: for how long had the drive nothing announced to read?
-void ExpertCache::noteWindow(std::uint32_t layer)
-{
-    if (std::exchange(m_askedLayer, kNone) == layer)
-        m_guessWidth.noteWindow(layer, Clock::now() - m_idleSince);
 }
 
 // What nobody asked for and no reader has begun is dropped; reads under way end on their own.

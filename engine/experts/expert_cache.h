@@ -67,7 +67,7 @@ public:
     Result<std::optional<Arrival>> tryAcquireNext() override;
     bool awaitNext() override;
     void stopAwaiting() override;
-    [[nodiscard]] std::uint32_t guessesWanted(std::uint16_t layer) override;
+    [[nodiscard]] std::uint32_t guessesWanted() override;
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
 
     // A failed read leaves nothing behind: the next call for the same expert reads again. A failed
@@ -128,7 +128,6 @@ private:
     void waitForReads(Lock& lock);
     void countWait(Clock::time_point started);
     void moveWindow();
-    void noteWindow(std::uint32_t layer);
     void forgetAnnouncement();
     void settleGuesses();
     std::uint32_t nextQueued();
@@ -167,11 +166,8 @@ private:
     std::size_t m_recalledEnd = 0; // those before this have been looked at
     std::vector<Clock::time_point> m_loadingSince; // [slots]
     std::uint32_t m_loadingCount = 0;
-    std::uint32_t m_busyReads = 0; // ended since m_busySince
     Clock::time_point m_busySince;
     GuessWidth m_guessWidth;
-    std::uint32_t m_askedLayer = kNone; // at which guesses were asked for last
-    Clock::time_point m_idleSince; // then, or when the last announced read ended
 
     bool m_hasReaders = false; // set once, by create()
     std::unique_ptr<RecordReader> m_reader; // goes first

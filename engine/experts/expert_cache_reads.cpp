@@ -70,14 +70,10 @@ ReadQueue::Job ExpertCache::startLoading(std::uint32_t slot)
 void ExpertCache::finishLoading(std::uint32_t slot, const Status& status)
 {
     const Clock::time_point now = Clock::now();
-    ++m_busyReads;
     if (--m_loadingCount == 0) {
         const std::chrono::nanoseconds busy = now - m_busySince;
         CacheCounters::add(m_counters.diskBusyNs, static_cast<std::uint64_t>(busy.count()));
-        m_guessWidth.noteReads(busy, std::exchange(m_busyReads, 0));
     }
-    if (m_slots[slot].claim == Claim::Announced)
-        m_idleSince = now;
     CacheCounters::add(m_counters.readsIssued, 1);
     if (status) {
         CacheCounters::add(m_counters.bytesRead, m_grid.recordBytes);

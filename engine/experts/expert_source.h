@@ -94,8 +94,8 @@ public:
     virtual bool awaitNext() { return true; }
     virtual void stopAwaiting() { } // any thread
 
-    // How many guesses at that layer would help now; 0: do not bother.
-    [[nodiscard]] virtual std::uint32_t guessesWanted(std::uint16_t layer) = 0;
+    // How many guesses at the next layer would help now; 0: do not bother.
+    [[nodiscard]] virtual std::uint32_t guessesWanted() = 0;
 
     // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
     // guesses cost time alone, and a read that fails is no error.

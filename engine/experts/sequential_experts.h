@@ -36,7 +36,7 @@ public:
         return std::optional<Arrival>(std::move(arrival));
     }
 
-    [[nodiscard]] std::uint32_t guessesWanted(std::uint16_t) override { return 0; }
+    [[nodiscard]] std::uint32_t guessesWanted() override { return 0; }
     void prefetch(std::uint16_t, std::span<const std::uint16_t>) override { }
 
 private:

@@ -62,7 +62,7 @@ public:
         }
         m_called.notify_all();
     }
-    [[nodiscard]] std::uint32_t guessesWanted(std::uint16_t) override { return 0; }
+    [[nodiscard]] std::uint32_t guessesWanted() override { return 0; }
     void prefetch(std::uint16_t, std::span<const std::uint16_t>) override { }
     Result<Pin> acquire(ExpertKey) override { return Error{ErrorCode::Internal, "", "nobody asks by name"}; }
 

@@ -24,7 +24,7 @@ public:
         announced.push_back(layer);
     }
     Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
-    std::uint32_t guessesWanted(std::uint16_t) override { return m_wanted; }
+    std::uint32_t guessesWanted() override { return m_wanted; }
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override
     {
         guesses[layer].emplace_back(experts.begin(), experts.end());
