@@ -12,6 +12,7 @@
 #include "platform/output_file.h"
 #include "platform/path_text.h"
 #include "platform/threads.h"
+#include "platform/volume_space.h"
 
 #include <algorithm>
 #include <cassert>
@@ -198,15 +199,22 @@ Status Conversion::checkSpace() const
             for (const BankEntry* bank : volume.banks)
                 bytes += bank->bytes;
         }
-        bytes += bytes / 100;
+        WASTE_TRY(const std::uint64_t reserve, reserveBytes(volume.folder));
+        bytes += bytes / 100 + (bytes > 0 ? reserve : 0);
         WASTE_TRY(const std::uint64_t available, freeSpaceBytes(volume.folder));
         if (available < bytes)
             return Error{ErrorCode::NoSpace, "no_space",
-                textFromPath(volume.folder) + " needs " + std::to_string(bytes) + " bytes of free space and has "
-                    + std::to_string(available)
+                textFromPath(volume.folder) + " needs " + std::to_string(bytes) + " bytes of free space, "
+                    + std::to_string(reserve) + " of them to be left free, and has " + std::to_string(available)
                     + "; free some and start the conversion again, it goes on where it stopped"};
     }
     return {};
+}
+
+Result<std::uint64_t> Conversion::reserveBytes(const std::filesystem::path& folder) const
+{
+    WASTE_TRY(const std::uint64_t bytes, spaceReserveBytes(folder));
+    return std::min(bytes, m_plan.containerBytes());
 }
 
 // The trunk first: nearly every shard holds a part of it, so that shards are done with when their layers are.
@@ -234,6 +242,11 @@ Status Conversion::convertWeights()
 Status Conversion::convertTensors(const std::vector<std::size_t>& tensors)
 {
     m_progress.begin("trunk", m_plan.trunkBytes());
+    std::uint64_t bytes = 0;
+    for (const std::size_t tensor : tensors)
+        bytes += m_plan.trunk[tensor].entry.layout.bytes();
+    WASTE_TRY(const std::uint64_t reserve, reserveBytes(m_folder.target()));
+    WASTE_TRY_STATUS(waitForRoom(m_folder.target(), bytes + reserve, m_progress));
     WASTE_TRY_STATUS(m_trunk.convert(tensors, m_pool, m_progress));
     // Verified shards that came in the meantime may hold more of it.
     return m_options.follow ? m_shards.openArrived(m_files) : Status();
@@ -274,7 +287,8 @@ Status Conversion::convertLayer(const BankEntry& bank)
 {
     const std::filesystem::path& place = m_places.folderOf(indexOf(bank));
     m_progress.begin("experts", m_plan.bankBytes());
-    WASTE_TRY_STATUS(waitForRoom(place, bank.bytes, m_progress));
+    WASTE_TRY(const std::uint64_t reserve, reserveBytes(place));
+    WASTE_TRY_STATUS(waitForRoom(place, bank.bytes + reserve, m_progress));
     const Clock::time_point start = Clock::now();
     m_progress.report(ConvertLayerStart{bank.layer});
     FinishedLayer layer;

@@ -39,6 +39,8 @@ public:
     // Before anything is written: whether what is left can be made at all, and fits.
     Status checkSource() const;
     Status checkSpace() const;
+    // What it leaves free on the volume of `folder`: a job does not keep more free than it writes.
+    [[nodiscard]] Result<std::uint64_t> reserveBytes(const std::filesystem::path& folder) const;
     // Units of work, each of which a later run keeps when it is finished: some tensors of the trunk, or a layer's
     // experts. Takes what can be read, and waits for shards where the source is followed.
     Status convertWeights();

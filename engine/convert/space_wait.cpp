@@ -1,6 +1,6 @@
 #include "convert/space_wait.h"
 
-#include "platform/output_file.h"
+#include "platform/volume_space.h"
 
 #include <chrono>
 #include <thread>

@@ -7,6 +7,7 @@
 #include "platform/pages.h"
 #include "platform/path_text.h"
 #include "platform/processes.h"
+#include "platform/volume_space.h"
 
 #include <algorithm>
 #include <atomic>

@@ -8,6 +8,7 @@
 #include "platform/processes.h"
 #include "platform/system_memory.h"
 #include "platform/threads.h"
+#include "platform/volume_space.h"
 
 #include <array>
 #include <string>

@@ -85,20 +85,6 @@ Status OutputFile::close()
     return {};
 }
 
-Result<std::uint64_t> freeSpaceBytes(const std::filesystem::path& path)
-{
-    std::error_code error;
-    std::filesystem::path place = std::filesystem::absolute(path, error);
-    while (!error && !std::filesystem::exists(place, error) && place.has_relative_path())
-        place = place.parent_path();
-    if (error)
-        return fileError("find the free space of", path, error);
-    const std::filesystem::space_info space = std::filesystem::space(place, error);
-    if (error)
-        return fileError("find the free space of", place, error);
-    return static_cast<std::uint64_t>(space.available);
-}
-
 Status flushDirectory(const std::filesystem::path& directory)
 {
     std::error_code error;

@@ -41,9 +41,6 @@ private:
     std::uint64_t m_sizeBytes = 0;
 };
 
-// What the user may still write where `path` is or will be (the nearest existing folder above counts).
-Result<std::uint64_t> freeSpaceBytes(const std::filesystem::path& path);
-
 // Makes files created, renamed or removed in `directory` durable.
 Status flushDirectory(const std::filesystem::path& directory);
 

@@ -1,7 +1,7 @@
 #include "bench_models.h"
 
-#include "platform/output_file.h"
 #include "platform/path_text.h"
+#include "platform/volume_space.h"
 #include "waste/container.h"
 
 #include <string>

@@ -4,7 +4,7 @@
 #include "container/format.h"
 #include "convert/publication.h"
 #include "convert/work_folder.h"
-#include "platform/output_file.h"
+#include "platform/volume_space.h"
 #include "support/directory_content.h"
 #include "support/safetensors_writer.h"
 #include "support/tiny_checkpoint.h"

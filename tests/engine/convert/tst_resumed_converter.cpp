@@ -6,6 +6,7 @@
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
 #include "support/safetensors_writer.h"
+#include "support/small_drive.h"
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
 
@@ -156,6 +157,50 @@ private Q_SLOTS:
         QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
         QCOMPARE(waits, 1);
         compareWithReference(options.target);
+    }
+
+    // Beside a download that goes on below its own reserve no longer, for one.
+    void theLastOfADriveIsLeftFree()
+    {
+        if (!test::SmallDrive::isSupported())
+            QSKIP("no small drive on this system");
+        std::uint64_t containerBytes = 0;
+        std::vector<std::uint64_t> needed;
+        test::SmallDrive drive(std::uint64_t{1} << 40);
+        const auto sink = [&](const ConvertEvent& event) {
+            if (const auto* plan = std::get_if<ConvertPlan>(&event))
+                containerBytes = plan->containerBytes;
+            else if (const auto* start = std::get_if<ConvertLayerStart>(&event); start && start->layer == 1)
+                drive.setFreeBytes(bankBytes() + containerBytes - 1); // one byte less than the next layer wants
+            else if (const auto* waiting = std::get_if<ConvertWaiting>(&event)) {
+                needed.push_back(waiting->bytesNeeded);
+                drive.setFreeBytes(waiting->bytesNeeded);
+            }
+        };
+        const ConvertOptions options = optionsFor("scarce");
+        const auto report = convert(options, sink);
+        QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+        QCOMPARE(needed, std::vector<std::uint64_t>{bankBytes() + containerBytes});
+        compareWithReference(options.target);
+    }
+
+    void aDriveWithoutThatReserveIsRefused()
+    {
+        if (!test::SmallDrive::isSupported())
+            QSKIP("no small drive on this system");
+        test::SmallDrive drive(0);
+        const ConvertOptions options = optionsFor("refused");
+        std::uint64_t containerBytes = 0;
+        const auto refused = convert(options, [&](const ConvertEvent& event) {
+            if (const auto* plan = std::get_if<ConvertPlan>(&event))
+                containerBytes = plan->containerBytes;
+        });
+        QVERIFY(!refused);
+        QCOMPARE(refused.error().code, ErrorCode::NoSpace);
+        drive.setFreeBytes(2 * containerBytes);
+        QVERIFY(!convert(options));
+        drive.setFreeBytes(2 * containerBytes + containerBytes / 100);
+        QVERIFY(convert(options).has_value());
     }
 
     void theWaitForRoomCanBeCancelledAndContinued()

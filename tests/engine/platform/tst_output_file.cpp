@@ -230,16 +230,6 @@ private Q_SLOTS:
         QVERIFY(!missing);
         QCOMPARE(missing.error().code, ErrorCode::NotFound);
     }
-
-    void freeSpaceIsKnownWhereNothingExistsYet()
-    {
-        const auto here = freeSpaceBytes(m_directory->path().toStdString());
-        const auto below = freeSpaceBytes(path("not/yet/there"));
-        QVERIFY(here && below);
-        QVERIFY(*here > 0);
-        QVERIFY(*below > 0);
-        QVERIFY(freeSpaceBytes("relative/path"));
-    }
 };
 
 QTEST_APPLESS_MAIN(TestOutputFile)

@@ -10,6 +10,7 @@
 #include "convert/trunk_rule.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
+#include "platform/volume_space.h"
 #include "support/wide_container/random_weights.h"
 
 #include <nlohmann/json.hpp>
