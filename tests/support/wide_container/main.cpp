@@ -58,7 +58,7 @@ bool readOption(std::string_view name, std::string_view value, WideModel& model)
 
 int main(int argc, char** argv)
 {
-    if (argc < 2 || argc % 2 != 0)
+    if (argc < 2 || argc % 2 != 0 || argv[1][0] == '-')
         return usage();
     WideModel model;
     for (int i = 2; i + 1 < argc; i += 2)
