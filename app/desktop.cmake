@@ -24,7 +24,7 @@ target_link_libraries(waste_app
 target_compile_definitions(waste_app
     PUBLIC WASTE_VERSION="${PROJECT_VERSION}" QT_NO_CAST_TO_ASCII QT_NO_FOREACH)
 
-file(GLOB desktop_sources CONFIGURE_DEPENDS desktop/main.cpp desktop/first_run.* desktop/self_test.* desktop/window.*)
+file(GLOB desktop_sources CONFIGURE_DEPENDS desktop/main.cpp desktop/display.* desktop/first_run.* desktop/self_test.* desktop/window.*)
 qt_add_executable(waste-desktop ${desktop_sources})
 set_target_properties(waste-desktop PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 target_link_libraries(waste-desktop PRIVATE waste_app waste_appplugin waste_ui waste_uiplugin Qt6::QuickControls2 waste_flags)

@@ -1,4 +1,5 @@
 #include "desktop/app.h"
+#include "desktop/display.h"
 #include "desktop/first_run.h"
 #include "desktop/no_network.h"
 #include "desktop/self_test.h"
@@ -34,7 +35,7 @@ struct Arguments {
     bool selfTest = false;
 };
 
-Arguments parse(const QGuiApplication& application)
+Arguments parse(const QCoreApplication& application)
 {
     QCommandLineParser parser;
     parser.setApplicationDescription("Runs frontier mixture-of-experts models from an NVMe drive.");
@@ -77,11 +78,17 @@ app::App::Options optionsFor(const Arguments& arguments, const QTemporaryDir* sc
 
 int main(int argc, char** argv)
 {
+    QCoreApplication::setApplicationName("waste-desktop");
+    QCoreApplication::setApplicationVersion(WASTE_VERSION);
+    if (app::asksForTextOnly({argv, static_cast<std::size_t>(argc)})) {
+        const QCoreApplication application(argc, argv);
+        parse(application); // prints and leaves
+    }
     QQuickStyle::setStyle("Fusion");
+    app::explainMissingDisplay();
     const QGuiApplication application(argc, argv);
-    QGuiApplication::setApplicationName("waste-desktop");
+    app::displayIsThere();
     QGuiApplication::setApplicationDisplayName("WASTE Desktop");
-    QGuiApplication::setApplicationVersion(WASTE_VERSION);
     QGuiApplication::setDesktopFileName("waste-desktop");
     QGuiApplication::setWindowIcon(QIcon(":/icons/app-icon.svg"));
     const Arguments arguments = parse(application);

@@ -5,6 +5,8 @@ math(EXPR seconds "180 * ${WASTE_PATIENCE}")
 set_tests_properties(desktop_self_test desktop_first_run PROPERTIES LABELS gui TIMEOUT ${seconds}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_QUICK_BACKEND=software")
 set_tests_properties(desktop_first_run PROPERTIES PASS_REGULAR_EXPRESSION "answer: .*Tokyo")
+waste_test(app/desktop/tst_display.cpp LABELS gui)
+target_compile_definitions(tst_display PRIVATE WASTE_DESKTOP_PROGRAM="$<TARGET_FILE:waste-desktop>")
 
 # The window itself, driven in the process of the test.
 find_package(Qt6 6.4 REQUIRED COMPONENTS QuickControls2 QuickTest)
