@@ -78,8 +78,10 @@ QtObject {
     readonly property int durationFast: reducedMotion ? 0 : 80
     readonly property int durationPanel: reducedMotion ? 0 : 200
 
-    // Type. Prose in Inter; whatever is measured and ticks in JetBrains Mono, whose digits share one width.
+    // Type. Words in Inter; whatever is measured and ticks in the same face with digits of one width; code in JetBrains
+    // Mono.
     readonly property string family: "Inter"
+    readonly property string familyFigures: "Inter Figures"
     readonly property string familyMono: "JetBrains Mono"
     function face(px: real, weight: int): font { return Qt.font({ family: root.family, pixelSize: root.u(px), weight: weight }) }
     // Without shaping: the ligatures of the face would show != as one other character.
@@ -94,9 +96,9 @@ QtObject {
     readonly property font title: face(15, Font.DemiBold)
     readonly property font heading: face(19, Font.DemiBold)
     readonly property font display: face(24, Font.DemiBold)
-    readonly property font figure: mono(12.5, Font.Normal)
+    readonly property font figure: Qt.font({ family: root.familyFigures, pixelSize: root.u(13) })
+    readonly property font figureSmall: Qt.font({ family: root.familyFigures, pixelSize: root.u(11.5) })
     readonly property font code: mono(13, Font.Normal)
-    readonly property font codeSmall: mono(11.5, Font.Normal)
     readonly property real readingLine: u(24) // line height of reading text
     readonly property real headingLine: u(27)
     readonly property real bodyLine: u(19)

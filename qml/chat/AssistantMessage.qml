@@ -20,6 +20,7 @@ MessageRow {
     readonly property bool running: root.messageState === MessageListModel.Queued || root.messageState === MessageListModel.Reading || root.messageState === MessageListModel.Answering
     readonly property bool toolsShown: root.last || root.attended
 
+    gapBelow: root.running ? Theme.gapLarge : 0 // the line of tools is gap enough
     Accessible.name: qsTr("%1, %2").arg(root.modelName).arg(root.statistics)
 
     Column {
@@ -104,7 +105,7 @@ MessageRow {
                 height: parent.height
                 visible: root.toolsShown
                 text: root.statistics
-                font: Theme.codeSmall
+                font: Theme.figureSmall
                 color: Theme.text3
             }
         }

@@ -1,6 +1,7 @@
 // Runs the tst_*.qml beside this file, with the application behind them that the components ask for.
 
 #include "desktop/app.h"
+#include "desktop/window.h"
 
 #include <QQmlEngine>
 #include <QTemporaryDir>
@@ -14,6 +15,7 @@ class Setup : public QObject {
     Q_OBJECT
 
 public Q_SLOTS:
+    void applicationAvailable() { waste::app::loadFonts(); }
     // Each file of tests gets an engine, and the engine its application; none opens a model.
     void qmlEngineAvailable(QQmlEngine* engine)
     {
