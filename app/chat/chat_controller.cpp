@@ -483,7 +483,6 @@ void ChatController::updateActions()
         screen.lastState = stateOf(*last);
         screen.lastTokens = last->timings.tokens;
     }
-    screen.usedTokens = static_cast<quint64>(usedTokens());
     screen.canContinue = canContinue();
     screen.canRetry = canRetry();
     m_services.status.setScreen(screen);

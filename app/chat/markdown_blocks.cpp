@@ -1,5 +1,6 @@
 #include "chat/markdown_blocks.h"
 
+#include <QRegularExpression>
 #include <QUrl>
 
 #include <md4c.h>
@@ -72,6 +73,12 @@ int alignmentOf(MD_ALIGN align)
     return Qt::AlignLeft;
 }
 
+bool isNumber(const QString& text)
+{
+    static const QRegularExpression number("^[+\\-\u2212]?\\d[\\d.,\u00a0\u202f]*( ?%)?$");
+    return number.match(text).hasMatch();
+}
+
 // Collects the callbacks of one parse.
 class BlockWriter {
 public:
@@ -87,6 +94,7 @@ private:
     void beginTopBlock(MD_BLOCKTYPE type, void* detail);
     void enterInnerBlock(MD_BLOCKTYPE type, void* detail);
     [[nodiscard]] bool isInTopTable() const { return blocks.last().kind == MarkdownBlock::Kind::Table; }
+    void alignNumbers();
     QString& target() { return isInTopTable() && m_inCell ? blocks.last().cells.last() : blocks.last().html; }
 
     int m_depth = 0; // of blocks; 1 is the top level
@@ -94,6 +102,7 @@ private:
     QList<bool> m_tagged; // per open container
     QStringList m_spanEnds; // end tags of the open spans; empty for those without one
     bool m_inCell = false;
+    QList<bool> m_alignedColumns; // of the table in hand: whether the author said how
     QString m_taskMark; // stands before the next text, inside its paragraph
 };
 
@@ -166,8 +175,13 @@ int BlockWriter::enterBlock(MD_BLOCKTYPE type, void* detail)
     if (m_depth == 1)
         beginTopBlock(type, detail);
     if (isInTopTable()) {
-        if (type == MD_BLOCK_TH)
-            blocks.last().alignments.append(alignmentOf(static_cast<MD_BLOCK_TD_DETAIL*>(detail)->align));
+        if (type == MD_BLOCK_TABLE)
+            m_alignedColumns.clear();
+        if (type == MD_BLOCK_TH) {
+            const MD_ALIGN align = static_cast<MD_BLOCK_TD_DETAIL*>(detail)->align;
+            blocks.last().alignments.append(alignmentOf(align));
+            m_alignedColumns.append(align != MD_ALIGN_DEFAULT);
+        }
         m_inCell = type == MD_BLOCK_TH || type == MD_BLOCK_TD;
         if (m_inCell)
             blocks.last().cells.append(QString());
@@ -190,6 +204,8 @@ int BlockWriter::leaveBlock(MD_BLOCKTYPE type)
         return 0;
     --m_depth;
     if (isInTopTable()) {
+        if (type == MD_BLOCK_TD)
+            alignNumbers();
         m_inCell = false;
         return 0;
     }
@@ -204,6 +220,17 @@ int BlockWriter::leaveBlock(MD_BLOCKTYPE type)
     static_assert(kEnds.size() == MD_BLOCK_TD + 1);
     target() += kEnds[type];
     return 0;
+}
+
+// Numbers end at the right where the author said nothing. The first row decides, so that a table keeps its shape while
+// it grows; the first column names the rows.
+void BlockWriter::alignNumbers()
+{
+    MarkdownBlock& table = blocks.last();
+    const qsizetype columns = table.alignments.size();
+    const qsizetype column = table.cells.size() - 1 - columns;
+    if (column > 0 && column < columns && !m_alignedColumns[column] && isNumber(table.cells.last()))
+        table.alignments[column] = Qt::AlignRight;
 }
 
 int BlockWriter::enterSpan(MD_SPANTYPE type, void* detail)

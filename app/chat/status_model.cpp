@@ -25,7 +25,19 @@ qint64 elapsedMs(host::EngineStatus::Clock::time_point since)
 // RAM as on the module's label (binary, written GB).
 QString ramText(quint64 bytes)
 {
-    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat);
+    const int digits = bytes >= (quint64{1} << 30) ? 1 : 0;
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), digits, QLocale::DataSizeTraditionalFormat);
+}
+
+// What the budget is made of, in one line; the terminal needs less, and nobody should have to wonder why.
+QString budgetParts(const host::EngineStatus& engine)
+{
+    const quint64 others = engine.pictureBytes + engine.programBytes;
+    if (engine.pictureBytes == 0 || engine.budgetBytes <= others)
+        return {};
+    const auto size = [](quint64 bytes) { return ramText(bytes).replace(QChar::Space, QChar::Nbsp); };
+    return StatusModel::tr("model %1, room for pictures %2, window %3")
+        .arg(size(engine.budgetBytes - others), size(engine.pictureBytes), size(engine.programBytes));
 }
 
 // To the honest digit: an estimate never has seconds.
@@ -266,11 +278,10 @@ void StatusModel::describeResting(View& view) const
         view.label = tr("Ready");
         if (m_engine.contextTokens == 0)
             break;
-        const quint64 percent = (m_screen.usedTokens * 100 + m_engine.contextTokens / 2) / m_engine.contextTokens;
-        view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("budget")}
-                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens")}
-                     << StatusFigure{tr("%1 %").arg(percent), tr("used")};
-        view.note = tr("No network in use");
+        // How much of the context is used stands in the header.
+        view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("RAM budget")}
+                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens of context")};
+        view.note = budgetParts(m_engine);
         break;
     }
     case State::Stopped:

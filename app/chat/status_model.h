@@ -68,7 +68,6 @@ public:
         QString runningTitle; // of the conversation that the engine works on
         std::optional<MessageListModel::State> lastState; // of its last message
         quint64 lastTokens = 0; // of that answer
-        quint64 usedTokens = 0;
         bool canContinue = false;
         bool canRetry = false;
         bool operator==(const Screen&) const = default;

@@ -49,6 +49,8 @@ struct EngineStatus {
     std::uint32_t contextTokens = 0;
     std::uint64_t usedTokens = 0; // evaluated tokens of the conversation in the engine
     std::uint64_t budgetBytes = 0;
+    std::uint64_t pictureBytes = 0; // contained in the budget: the room that a picture needs
+    std::uint64_t programBytes = 0; // contained in the budget: the front end itself
     std::string pictureName; // Looking
     Error error; // Failed
 };

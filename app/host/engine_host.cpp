@@ -7,6 +7,7 @@
 #include "waste/engine.h"
 #include "waste/tokenizer.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -183,7 +184,10 @@ void EngineHost::Worker::openNow(const OpenModelRequest& request)
         status.phase = opened ? Phase::Ready : Phase::Failed;
         if (opened) {
             status.contextTokens = m_engine->plan().contextTokens;
-            status.budgetBytes = m_engine->plan().budgetBytes;
+            const MemoryPlan& plan = m_engine->plan();
+            status.budgetBytes = plan.budgetBytes;
+            status.pictureBytes = std::max(plan.visionBytes, plan.visionExtraBytes);
+            status.programBytes = plan.programBytes;
             status.pace = m_session->pace();
         } else {
             status.modelName.clear();

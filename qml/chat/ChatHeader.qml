@@ -29,6 +29,7 @@ Item {
         }
         UiText {
             Layout.fillWidth: true
+            Layout.rightMargin: Theme.gap
             text: App.chat.title
             font: Theme.title
             Accessible.role: Accessible.Heading
@@ -46,7 +47,7 @@ Item {
             Layout.rightMargin: Theme.gap
         }
         UiText {
-            visible: root.width >= Theme.u(480)
+            visible: root.width >= Theme.u(640)
             text: qsTr("Context")
             font: Theme.label
             color: Theme.text2
@@ -61,7 +62,7 @@ Item {
             text: qsTr("%1 %").arg(Math.round(root.usedPart * 100))
             font: Theme.figure
             horizontalAlignment: Text.AlignRight
-            Layout.preferredWidth: Theme.u(42)
+            Layout.preferredWidth: Theme.u(36) // of 100 %
         }
         IconButton {
             objectName: "newChatButton"

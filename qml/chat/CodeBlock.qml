@@ -11,11 +11,18 @@ Rectangle {
     required property string language
     required property string plainText // the exact code
     required property bool closed // false while the model is still writing it
-    property string title: root.language.length > 0 ? root.language : qsTr("Text")
+    property string title: root.language.length > 0 ? root.nameOf(root.language) : qsTr("Text")
     property bool wrapped: false
     property bool copied: false
     property string shown: ""
 
+    // Models write "python" and "sql"; languages have names.
+    function nameOf(language: string): string {
+        const names = { cpp: "C++", cs: "C#", csharp: "C#", js: "JavaScript", javascript: "JavaScript", ts: "TypeScript", typescript: "TypeScript", py: "Python", sh: "Shell", php: "PHP", md: "Markdown", cmake: "CMake", yml: "YAML" };
+        const key = language.toLowerCase();
+        const isInitials = /^(sql|json|html|css|xml|yaml|toml|qml|ini|csv)$/.test(key);
+        return names[key] ?? (isInitials ? key.toUpperCase() : language.charAt(0).toUpperCase() + language.slice(1));
+    }
     // What is new is inserted: setting all of it again would cost the length of all of it.
     function showCode(): void {
         if (root.shown.length > 0 && root.plainText.startsWith(root.shown))

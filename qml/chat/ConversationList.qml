@@ -49,6 +49,7 @@ FocusScope {
         placeholderText: qsTr("Search")
         iconName: "search"
         keyHint: qsTr("Ctrl K")
+        quiet: true
         focus: true
         onTextChanged: App.conversations.search = text
         Keys.onEscapePressed: clear()

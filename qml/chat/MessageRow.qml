@@ -8,6 +8,7 @@ FocusScope {
 
     required property string messageId
     default property alias content: holder.data
+    property real gapBelow: Theme.gapLarge // part of the row, so that tools may lie in it
 
     readonly property ListView view: ListView.view as ListView
     readonly property bool focused: ListView.isCurrentItem && root.view !== null && root.view.activeFocus
@@ -15,7 +16,7 @@ FocusScope {
 
     x: root.view !== null ? (root.view.width - width) / 2 : 0
     width: root.view !== null ? Math.min(Theme.measure, root.view.width - 2 * Theme.gapLarge) : 0
-    implicitHeight: holder.childrenRect.height
+    implicitHeight: holder.childrenRect.height + root.gapBelow
     Accessible.role: Accessible.ListItem
 
     HoverHandler {
@@ -25,8 +26,12 @@ FocusScope {
         id: holder
         anchors.fill: parent
     }
-    FocusRing {
-        targetRadius: Theme.radiusCard
-        visible: root.focused
+    Item {
+        anchors.fill: parent
+        anchors.bottomMargin: root.gapBelow
+        FocusRing {
+            targetRadius: Theme.radiusCard
+            visible: root.focused
+        }
     }
 }

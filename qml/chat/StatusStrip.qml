@@ -83,6 +83,10 @@ Item {
         }
     }
     UiText {
+        id: note
+        // An explanation that does not fit would lose its numbers: it is then what a pointer that rests here is shown.
+        readonly property bool cut: App.status.state === StatusModel.Ready && implicitWidth > width
+        opacity: note.cut ? 0 : 1
         anchors.left: words.right
         anchors.leftMargin: Theme.u(16)
         anchors.right: row.width > 0 ? row.left : parent.right
@@ -122,6 +126,13 @@ Item {
             text: qsTr("Continue")
             onClicked: App.chat.continueAnswer()
         }
+    }
+    HoverHandler {
+        id: pointer
+    }
+    UiToolTip {
+        visible: pointer.hovered && note.cut
+        text: note.text
     }
     FocusRing {
         visible: root.activeFocus

@@ -25,7 +25,7 @@ Rectangle {
     }
 
     width: parent ? parent.width : 0
-    implicitHeight: root.open ? head.height + body.implicitHeight + Theme.u(18) : head.height
+    implicitHeight: root.open ? head.height + body.implicitHeight + Theme.gap : head.height
     radius: Theme.radius
     color: "transparent"
     border.width: Theme.hairline

@@ -36,7 +36,6 @@ FocusScope {
         focus: true
         activeFocusOnTab: true
         model: App.chat.messages
-        spacing: Theme.gapLarge
         cacheBuffer: Math.max(0, height * 3)
         boundsBehavior: Flickable.StopAtBounds
         // A message that is being read keeps its place when the keyboard moves the current one.

@@ -9,6 +9,7 @@ T.TextField {
 
     property string iconName: ""
     property string keyHint: ""
+    property bool quiet: false // in a side bar: framed strongly only while it is used
 
     implicitHeight: Theme.control
     leftPadding: root.iconName.length > 0 ? Theme.u(31) : Theme.u(10)
@@ -58,6 +59,6 @@ T.TextField {
         radius: Theme.radius
         color: Theme.surface
         border.width: root.activeFocus ? 2 : Theme.hairline
-        border.color: root.activeFocus ? Theme.accent : Theme.lineStrong
+        border.color: root.activeFocus ? Theme.accent : root.quiet && !root.hovered && !Theme.highContrast ? Theme.line : Theme.lineStrong
     }
 }

@@ -30,6 +30,15 @@ Item {
             block.closed = true;
             target.clear();
         }
+        function test_languagesHaveTheirNames_data(): var {
+            return [{ tag: "python", name: "Python" }, { tag: "cpp", name: "C++" }, { tag: "SQL", name: "SQL" },
+                { tag: "json", name: "JSON" }, { tag: "rust", name: "Rust" }, { tag: " ", name: "Text" }];
+        }
+        function test_languagesHaveTheirNames(row: var): void {
+            block.language = row.tag.trim(); // a row without tag gets another
+            compare(block.title, row.name);
+            block.language = "python";
+        }
         function test_copyGivesTheExactText(): void {
             mouseClick(findChild(block, "copyCode"));
             target.paste();

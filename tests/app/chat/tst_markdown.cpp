@@ -122,6 +122,16 @@ private Q_SLOTS:
         QCOMPARE(blocks[11].html, QString("Last <a href=\"https://example.org/?a=1&amp;b=2\">link</a> and picture."));
     }
 
+    void numbersEndAtTheRightWhereTheAuthorSaidNothing()
+    {
+        const auto blocks =
+            parse("| x | 7 * x | left | kind |\n|---|---|:---|---|\n| 1 | 7 | 5 | 1st |\n| 2 | -1.5 % | 6 | 9 |\n\n"
+                  "| n | word |\n|---|---|\n| 1 | one |\n");
+        QCOMPARE(blocks.size(), 2);
+        QCOMPARE(blocks[0].alignments, (QList<int>{Qt::AlignLeft, Qt::AlignRight, Qt::AlignLeft, Qt::AlignLeft}));
+        QCOMPARE(blocks[1].alignments, (QList<int>{Qt::AlignLeft, Qt::AlignLeft}));
+    }
+
     // Each of these lost or hid text in Qt's own Markdown.
     void tagsThatAModelWritesAreText_data()
     {

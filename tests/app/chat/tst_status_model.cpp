@@ -67,11 +67,18 @@ private Q_SLOTS:
         QCOMPARE(model.part(), 0.5);
         QVERIFY(model.canStop());
 
-        model.setEngine(engine(Phase::Ready));
+        status = engine(Phase::Ready);
+        model.setEngine(status);
         StatusModel::Screen screen;
-        screen.usedTokens = 1270;
         model.setScreen(screen);
-        QCOMPARE(sentence(model), QString("Ready | 46.0 GB budget | 4,096 tokens | 31 % used | (No network in use)"));
+        QCOMPARE(sentence(model), QString("Ready | 46.0 GB RAM budget | 4,096 tokens of context"));
+        status.pictureBytes = std::uint64_t{579} << 20;
+        status.programBytes = std::uint64_t{300} << 20;
+        model.setEngine(status);
+        QString note = model.note(); // with spaces that no line breaks at
+        QCOMPARE(note.count(QChar::Nbsp), 3);
+        QCOMPARE(
+            note.replace(QChar::Nbsp, QChar::Space), QString("model 45.1 GB, room for pictures 579 MB, window 300 MB"));
         QVERIFY(!model.canStop());
 
         status = engine(Phase::Reading);
