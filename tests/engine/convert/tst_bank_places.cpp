@@ -2,6 +2,7 @@
 // drive that is not there is told, and nothing of anybody else is written over or deleted.
 
 #include "container/container_files.h"
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
 #include "support/safetensors_writer.h"
@@ -10,7 +11,6 @@
 #include "waste/converter.h"
 #include "waste/verifier.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <cerrno>
@@ -19,7 +19,7 @@
 using namespace waste;
 namespace fs = std::filesystem;
 
-class BankPlacesTest : public QObject {
+class BankPlacesTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -182,18 +182,10 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return fs::canonical(m_folder.path().toStdString()) / name;
-    }
     [[nodiscard]] ConvertOptions optionsFor(const std::string& target, const std::vector<std::string>& folders) const
     {
-        ConvertOptions options;
-        options.source = place("source");
-        options.target = place(target);
-        options.threadCount = 1;
+        ConvertOptions options = test::conversionOf(place("source"), place(target));
         options.quality = ConvertQuality::Fast;
-        options.created = "2026-01-31T12:00:00Z";
         for (const std::string& folder : folders)
             options.bankFolders.push_back(place(folder));
         return options;
@@ -211,7 +203,6 @@ private:
         return verifyContainer(**container, {}, {}, {}, cancel);
     }
 
-    QTemporaryDir m_folder;
     test::DirectoryContent m_reference;
 };
 

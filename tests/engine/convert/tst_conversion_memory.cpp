@@ -3,11 +3,11 @@
 
 #include "container/tensor_inventory.h"
 #include "convert/conversion_memory.h"
+#include "support/conversion_folder.h"
 #include "support/counted_memory/counted_memory.h"
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 using namespace waste;
@@ -24,7 +24,7 @@ double inMiB(std::uint64_t bytes)
 
 } // namespace
 
-class ConversionMemoryTest : public QObject {
+class ConversionMemoryTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -99,15 +99,9 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     [[nodiscard]] ConvertOptions optionsFor(const std::string& name) const
     {
-        ConvertOptions options;
-        options.source = place(name);
-        options.target = place(name + ".waste");
+        ConvertOptions options = test::conversionOf(place(name), place(name + ".waste"));
         options.expertFormat = ExpertFormat::Vq4p;
         options.threadCount = 2;
         options.quality = ConvertQuality::Fast;
@@ -127,8 +121,6 @@ private:
         const auto report = convert(optionsFor(name));
         return report ? test::allocatedBytesPeak() - before : 0;
     }
-
-    QTemporaryDir m_folder;
 };
 
 QTEST_APPLESS_MAIN(ConversionMemoryTest)

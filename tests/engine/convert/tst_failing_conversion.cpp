@@ -5,12 +5,12 @@
 // WASTE_FAULTS=all fails every call; otherwise some of each kind.
 
 #include "container/container_files.h"
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace waste;
 using Call = test::FailingDisk::Call;
 namespace fs = std::filesystem;
 
-class FailingConversionTest : public QObject {
+class FailingConversionTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -70,8 +70,7 @@ private Q_SLOTS:
                 ++failures;
                 const Error& error = report.error();
                 QVERIFY2(error.code == ErrorCode::Io, (which + error.message).c_str());
-                QVERIFY2(error.message.find(m_folder.path().toStdString()) != std::string::npos,
-                    (which + error.message).c_str());
+                QVERIFY2(error.message.find(place("").string()) != std::string::npos, (which + error.message).c_str());
                 const bool hasBegun = fs::exists(options.target / ".waste-convert" / "plan.json");
                 QVERIFY2(!hasBegun || error.message.find("kept") != std::string::npos, (which + error.message).c_str());
             }
@@ -160,18 +159,10 @@ private:
         return qEnvironmentVariable("WASTE_FAULTS") == "all" ? 1 : std::max(1U, calls / tried);
     }
 
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     [[nodiscard]] ConvertOptions optionsFor(const std::string& target) const
     {
-        ConvertOptions options;
-        options.source = place("source");
-        options.target = place(target);
-        options.threadCount = 1;
+        ConvertOptions options = test::conversionOf(place("source"), place(target));
         options.quality = ConvertQuality::Fast;
-        options.created = "2026-01-31T12:00:00Z";
         options.bankFolders = {place("drive")}; // every second bank
         return options;
     }
@@ -194,7 +185,6 @@ private:
         return test::difference(test::readDirectory(target), m_reference);
     }
 
-    QTemporaryDir m_folder;
     test::DirectoryContent m_reference;
 };
 

@@ -1,12 +1,12 @@
 // A conversion that runs beside the download of its source: it takes what is verified, nothing else, in whatever order
 // it comes, and writes the bytes of a conversion that had everything from the beginning.
 
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/fake_download.h"
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace waste;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-class FollowedDownloadTest : public QObject {
+class FollowedDownloadTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -187,18 +187,10 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     [[nodiscard]] ConvertOptions optionsFor(const std::string& source, const std::string& target) const
     {
-        ConvertOptions options;
-        options.source = place(source);
-        options.target = place(target);
-        options.threadCount = 1;
+        ConvertOptions options = test::conversionOf(place(source), place(target));
         options.follow = true;
-        options.created = "2026-01-31T12:00:00Z";
         return options;
     }
     void compareWithReference(const std::string& target) const
@@ -206,7 +198,6 @@ private:
         QCOMPARE(test::difference(test::readDirectory(place(target)), m_reference), std::string());
     }
 
-    QTemporaryDir m_folder;
     test::DirectoryContent m_reference;
 };
 

@@ -7,6 +7,7 @@
 
 #include "container/container_files.h"
 #include "container/verifier.h"
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
@@ -14,7 +15,6 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QProcess>
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <cstdio>
@@ -30,11 +30,8 @@ constexpr int kKills = 25;
 
 Result<ConvertReport> convertQuietly(const fs::path& source, const fs::path& target, const ConvertSink& sink = {})
 {
-    ConvertOptions options;
-    options.source = source;
-    options.target = target;
+    ConvertOptions options = test::conversionOf(source, target);
     options.threadCount = 2;
-    options.created = "2026-01-31T12:00:00Z";
     return convert(options, sink);
 }
 
@@ -82,10 +79,10 @@ class InterruptedConverterTest : public QObject {
 private Q_SLOTS:
     void aKilledConversionLosesNothing()
     {
-        const QTemporaryDir folder;
-        const fs::path source = folder.filePath("source").toStdString();
-        const fs::path undisturbed = folder.filePath("undisturbed").toStdString();
-        const fs::path target = folder.filePath("target").toStdString();
+        const test::ConversionFolder folder;
+        const fs::path source = folder.place("source");
+        const fs::path undisturbed = folder.place("undisturbed");
+        const fs::path target = folder.place("target");
         test::writeTinyCheckpoint(source,
             {.family = test::TinyFamily::KimiK3,
                 .layerCount = 6,

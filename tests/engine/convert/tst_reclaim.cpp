@@ -4,6 +4,7 @@
 // The conversion that is killed runs in a process of its own: this program, started with --convert. WASTE_KILLS is how
 // often it is killed.
 
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
 #include "support/fake_download.h"
@@ -14,7 +15,6 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QProcess>
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <cerrno>
@@ -30,12 +30,9 @@ constexpr int kKills = 15;
 
 ConvertOptions optionsFor(const fs::path& source, const fs::path& target, Reclaim reclaim)
 {
-    ConvertOptions options;
-    options.source = source;
-    options.target = target;
+    ConvertOptions options = test::conversionOf(source, target);
     options.threadCount = 2;
     options.reclaim = reclaim;
-    options.created = "2026-01-31T12:00:00Z";
     return options;
 }
 
@@ -47,7 +44,7 @@ std::string ledgerOf(const fs::path& source)
 
 } // namespace
 
-class ReclaimTest : public QObject {
+class ReclaimTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -263,10 +260,6 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     // A finished download.
     fs::path freshSource(const std::string& name)
     {
@@ -280,7 +273,6 @@ private:
         QCOMPARE(test::difference(test::readDirectory(place(target)), m_reference), std::string());
     }
 
-    QTemporaryDir m_folder;
     std::vector<std::string> m_shards;
     test::DirectoryContent m_reference;
 };

@@ -3,6 +3,7 @@
 
 #include "container/container_files.h"
 #include "convert/work_folder.h"
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/failing_disk.h"
 #include "support/safetensors_writer.h"
@@ -10,7 +11,6 @@
 #include "support/tiny_checkpoint.h"
 #include "waste/converter.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <cerrno>
@@ -19,7 +19,7 @@
 using namespace waste;
 namespace fs = std::filesystem;
 
-class ResumedConverterTest : public QObject {
+class ResumedConverterTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -241,18 +241,9 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     [[nodiscard]] ConvertOptions optionsFor(const std::string& target) const
     {
-        ConvertOptions options;
-        options.source = place("source");
-        options.target = place(target);
-        options.threadCount = 1;
-        options.created = "2026-01-31T12:00:00Z";
-        return options;
+        return test::conversionOf(place("source"), place(target));
     }
     [[nodiscard]] std::uint64_t bankBytes() const { return m_reference.at("experts-L1.bin").size(); }
     [[nodiscard]] std::uint64_t trunkBytes() const // without the gaps of the file
@@ -298,7 +289,6 @@ private:
         return disk.callCount();
     }
 
-    QTemporaryDir m_folder;
     test::DirectoryContent m_reference;
     int m_copies = 0;
 };
