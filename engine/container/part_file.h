@@ -9,6 +9,9 @@
 
 namespace waste {
 
+// Where a conversion keeps its work inside the container until that is whole.
+inline constexpr std::string_view kConversionFolder = ".waste-convert";
+
 // Opens one of the files that a container consists of. That it is missing is damage (Corrupt, reason
 // missing_file), not a name typed wrong. Other errors: Io.
 Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_view name, DirectFile::Access access);

@@ -1,6 +1,7 @@
 #include "convert/source_shards.h"
 
 #include "checkpoint/safetensors.h"
+#include "container/part_file.h"
 #include "convert/kept_header.h"
 #include "convert/space_wait.h"
 #include "platform/file_error.h"
@@ -97,7 +98,7 @@ Result<std::optional<CheckpointFiles::ShardHeader>> SourceShards::findHeader(con
         return std::optional(std::move(header));
     }
     const auto kept =
-        readSmallFile(m_options.target / WorkFolder::kName / keptHeaderName(shard), kSafetensorsHeaderBytesMax + 32);
+        readSmallFile(m_options.target / kConversionFolder / keptHeaderName(shard), kSafetensorsHeaderBytesMax + 32);
     if (kept) {
         if (auto header = parseKeptHeader(*kept))
             return header;

@@ -4,6 +4,7 @@
 #include "checkpoint/json_file.h"
 #include "container/format.h"
 #include "container/integrity.h"
+#include "container/part_file.h"
 #include "convert/side_files.h"
 #include "platform/path_text.h"
 #include "platform/small_file.h"
@@ -33,7 +34,7 @@ std::string textMember(const nlohmann::json& object, const char* key)
 // Empty if there is none, or none that can be read: then the folder is worth nothing.
 Result<std::optional<StoredPlan>> readPlan(const std::filesystem::path& target)
 {
-    const auto text = readSmallFile(target / WorkFolder::kName / kPlanFile, kPlanBytesMax);
+    const auto text = readSmallFile(target / kConversionFolder / kPlanFile, kPlanBytesMax);
     if (!text && text.error().code == ErrorCode::Io)
         return text.error();
     const auto root = text ? parseJsonObject(*text, kPlanFile) : Result<nlohmann::json>(text.error());
@@ -53,7 +54,7 @@ Status writePlan(const WorkFolder& folder, const StoredPlan& plan)
 Result<bool> isEmptyTarget(const std::filesystem::path& target)
 {
     WASTE_TRY(const std::vector<std::filesystem::path> entries, listFolder(target));
-    return std::ranges::all_of(entries, [](const auto& entry) { return entry.filename() == WorkFolder::kName; });
+    return std::ranges::all_of(entries, [](const auto& entry) { return entry.filename() == kConversionFolder; });
 }
 
 // Why this recipe cannot go on with what another has made.

@@ -1,5 +1,6 @@
 #include "convert/work_folder.h"
 
+#include "container/part_file.h"
 #include "convert/space_wait.h"
 #include "platform/file_error.h"
 #include "platform/file_facts.h"
@@ -21,7 +22,7 @@ constexpr std::string_view kLockName = "lock";
 
 Result<WorkFolder> WorkFolder::open(const std::filesystem::path& target, const ConversionProgress& progress)
 {
-    const std::filesystem::path folder = target / kName;
+    const std::filesystem::path folder = target / kConversionFolder;
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error)

@@ -12,7 +12,7 @@
 
 namespace waste {
 
-// `.waste-convert` inside the container that is being made: unfinished files and what a later run needs to
+// The folder kConversionFolder inside the container that is being made: unfinished files and what a later run needs to
 // go on. Whoever holds it is the only one who changes the container.
 //
 // A name appears in the folder or in the container only with its whole content, on the device: files are
@@ -21,8 +21,6 @@ namespace waste {
 // Everything that is written or renamed here waits for room on a full drive, see space_wait.h.
 class WorkFolder {
 public:
-    static constexpr std::string_view kName = ".waste-convert";
-
     // Makes target and folder as needed. Errors: Busy (another conversion holds it), Io.
     // `progress` is told of waits and outlives the folder.
     static Result<WorkFolder> open(const std::filesystem::path& target, const ConversionProgress& progress);

@@ -1,5 +1,6 @@
 #include "session/model_files.h"
 
+#include "container/part_file.h"
 #include "container/tensor_inventory.h"
 #include "platform/file_error.h"
 #include "platform/file_facts.h"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{64} << 20;
 constexpr std::uint64_t kConfigBytesMax = std::uint64_t{64} << 20;
-// What a conversion keeps its work in until it is whole (convert/work_folder.h, of which sessions know nothing).
-constexpr std::string_view kConversionFolder = ".waste-convert";
 
 std::string modelName(const std::filesystem::path& directory)
 {

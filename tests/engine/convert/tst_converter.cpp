@@ -2,9 +2,11 @@
 
 #include "container/container_files.h"
 #include "container/format.h"
+#include "container/part_file.h"
 #include "convert/publication.h"
 #include "convert/work_folder.h"
 #include "platform/volume_space.h"
+#include "support/conversion_folder.h"
 #include "support/directory_content.h"
 #include "support/safetensors_writer.h"
 #include "support/tiny_checkpoint.h"
@@ -41,7 +43,7 @@ void replaceTensor(const fs::path& checkpoint, const std::string& name, const te
 
 } // namespace
 
-class ConverterTest : public QObject {
+class ConverterTest : public QObject, test::ConversionFolder {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -236,7 +238,7 @@ private Q_SLOTS:
         writeText(options.target / "tokenizer.model", "something else");
         QCOMPARE(convert(options).error().reason, std::string("target_occupied"));
         QCOMPARE(test::readBytes(options.target / "tokenizer.model").size(), std::size_t{14});
-        QVERIFY(!fs::exists(options.target / WorkFolder::kName));
+        QVERIFY(!fs::exists(options.target / kConversionFolder));
     }
 
     void aDamagedManifestIsNobodysContainer()
@@ -267,7 +269,7 @@ private Q_SLOTS:
             const auto refused = convert(optionsFor(target));
             QVERIFY(!refused);
             QCOMPARE(refused.error().code, ErrorCode::InvalidArgument);
-            QVERIFY(!fs::exists(target / WorkFolder::kName));
+            QVERIFY(!fs::exists(target / kConversionFolder));
         }
         QVERIFY(convert(optionsFor(source() / "inside.waste")).has_value());
         fs::remove_all(source() / "inside.waste");
@@ -448,20 +450,11 @@ private Q_SLOTS:
     }
 
 private:
-    [[nodiscard]] fs::path place(const std::string& name) const
-    {
-        return m_folder.filePath(QString::fromStdString(name)).toStdString();
-    }
     [[nodiscard]] fs::path source() const { return place("models") / "source"; }
 
     [[nodiscard]] ConvertOptions optionsFor(const fs::path& target) const
     {
-        ConvertOptions options;
-        options.source = source();
-        options.target = target;
-        options.threadCount = 1;
-        options.created = "2026-01-31T12:00:00Z";
-        return options;
+        return test::conversionOf(source(), target);
     }
 
     [[nodiscard]] ConvertOptions copyOfReference(const std::string& name)
@@ -476,7 +469,6 @@ private:
         QCOMPARE(test::difference(test::readDirectory(target), m_reference), std::string());
     }
 
-    QTemporaryDir m_folder;
     test::DirectoryContent m_reference;
     int m_copies = 0;
 };
