@@ -45,6 +45,19 @@ void FilePass::end(const BankEntry& bank, FileDigester digester)
     take(bank.file, digester.finish());
 }
 
+std::optional<FileDigester> FilePass::beginTrunk()
+{
+    const std::string file(kTrunkFile);
+    std::optional<FileDigester> digester = digesterFor(file);
+    m_trunkIsTaken = digester.has_value();
+    return digester;
+}
+
+void FilePass::endTrunk(FileDigester digester)
+{
+    take(std::string(kTrunkFile), digester.finish());
+}
+
 void FilePass::compareSizes()
 {
     if (!m_integrity)
@@ -145,6 +158,8 @@ std::vector<std::string> FilePass::contentFiles() const
         if (!isWholeBank(file) && !mayChange(file) && sizeOf(m_files.directory / pathFromText(file)) == stated.bytes)
             names.insert(file);
     }
+    if (m_trunkIsTaken)
+        names.erase(std::string(kTrunkFile));
     return {names.begin(), names.end()};
 }
 

@@ -15,7 +15,7 @@ namespace waste {
 
 // The part of a verification that sees whole files: compares them with integrity.json and digests them for a new
 // one, where that is asked for. Banks are not read here: who reads their records takes a digester for each and gives it
-// back filled.
+// back filled. Nor is the trunk, where its tensors' reader takes one.
 class FilePass {
 public:
     // Reads the container's integrity.json, if it has one; `tell` hears of every difference, and if it is malformed.
@@ -26,6 +26,9 @@ public:
     // Empty: nobody wants to know the digest of what the records of this bank are.
     [[nodiscard]] std::optional<FileDigester> begin(const BankEntry& bank) const;
     void end(const BankEntry& bank, FileDigester digester);
+    // The same for trunk.bin, which compareContents() then leaves out.
+    [[nodiscard]] std::optional<FileDigester> beginTrunk();
+    void endTrunk(FileDigester digester);
 
     // Sizes of files that are stated and there, banks included: no content is read.
     void compareSizes();
@@ -53,6 +56,7 @@ private:
     const VerifyOptions& m_options;
     const std::function<void(const Damage&)> m_tell;
     std::optional<Integrity> m_integrity; // what is stated
+    bool m_trunkIsTaken = false;
     Integrity m_digested; // what was found, with VerifyOptions::writeIntegrity
 };
 

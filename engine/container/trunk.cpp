@@ -98,7 +98,7 @@ Result<kernels::MatrixView> Trunk::load(
     return view(entry, layout.rows, target);
 }
 
-Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
+Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block, const Seen& seen) const
 {
     assert(entry.format);
     assert(!block.empty() && block.size() % sizeof(std::uint16_t) == 0);
@@ -108,12 +108,20 @@ Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
             const auto part = block.first(std::min<std::uint64_t>(block.size(), bytes - done));
             WASTE_TRY_STATUS(m_file.readExactly(offset + done, part));
             (check.*add)(part);
+            if (seen) {
+                WASTE_TRY_STATUS(seen(offset + done, part));
+            }
         }
         return {};
     };
     WASTE_TRY_STATUS(pass(entry.offset, entry.layout.payloadBytes, &TensorCheck::addPayload));
     WASTE_TRY_STATUS(pass(entry.scaleOffset, entry.layout.scaleBytes, &TensorCheck::addScales));
     return check.result();
+}
+
+Status Trunk::read(std::uint64_t offsetBytes, std::span<std::byte> target) const
+{
+    return m_file.readExactly(offsetBytes, target);
 }
 
 std::uint64_t Trunk::residentRowBytes(const TrunkEntry& entry)

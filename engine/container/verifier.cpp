@@ -4,12 +4,16 @@
 #include "container/codebooks.h"
 #include "container/file_pass.h"
 #include "container/trunk.h"
+#include "container/trunk_digest.h"
 #include "container/verification.h"
 #include "platform/pages.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,6 +47,9 @@ public:
             return Error{ErrorCode::InvalidArgument, "",
                 "integrity.json describes all files: it cannot be written from a part of the container"};
         m_report.integrityChecked = m_filePass.hasIntegrity();
+        m_trunkOrder = TrunkDigest::orderOf(manifest);
+        if (isWhole && m_trunkOrder.isDisjoint)
+            m_trunkDigester = m_filePass.beginTrunk();
         m_totalBytes = plannedBytes(isWhole);
         m_filePass.compareSizes();
         WASTE_TRY(const Codebooks codebooks, verifyCodebooks(isWhole));
@@ -67,8 +74,7 @@ private:
     {
         std::uint64_t bytes = isWhole ? m_filePass.contentBytes() : 0;
         if (isWhole)
-            for (const TrunkEntry& entry : m_files.manifest.trunk)
-                bytes += entry.layout.bytes();
+            bytes += m_trunkDigester ? std::max(trunkFileBytes(), tensorBytes()) : tensorBytes();
         for (const BankEntry& bank : m_files.manifest.banks)
             if (!m_options.layer || *m_options.layer == bank.layer)
                 bytes += bank.bytes;
@@ -91,18 +97,48 @@ private:
     Status verifyTrunk()
     {
         WASTE_TRY(const Trunk trunk, Trunk::open(m_files.directory));
-        std::vector<std::byte> block(kBlockBytes);
-        for (const TrunkEntry& entry : m_files.manifest.trunk) {
-            if (!entry.format)
-                continue;
-            WASTE_TRY_STATUS(advance("trunk", entry.layout.bytes()));
-            if (Status status = trunk.verify(entry, block); !status)
-                tell({.file = std::string(kTrunkFile),
-                    .tensor = entry.name,
-                    .offset = entry.offset,
-                    .error = std::move(status.error())});
+        std::optional<TrunkDigest> digest;
+        if (m_trunkDigester) {
+            digest.emplace(trunk, std::move(*m_trunkDigester));
+            const std::uint64_t between = std::max(trunk.sizeBytes(), tensorBytes()) - tensorBytes();
+            WASTE_TRY_STATUS(advance("trunk", between));
         }
+        const auto seen = [&digest](std::uint64_t offset, std::span<const std::byte> bytes) -> Status {
+            return digest ? digest->add(offset, bytes) : Status();
+        };
+        std::vector<std::byte> block(kBlockBytes);
+        for (const TrunkEntry* entry : m_trunkOrder.entries) {
+            WASTE_TRY_STATUS(advance("trunk", entry->layout.bytes()));
+            if (Status status = trunk.verify(*entry, block, seen); !status) {
+                tell({.file = std::string(kTrunkFile),
+                    .tensor = entry->name,
+                    .offset = entry->offset,
+                    .error = std::move(status.error())});
+                digest.reset(); // the file differs, which has been told with a better place
+            }
+        }
+        if (!digest)
+            return {};
+        if (auto digester = digest->finish(); digester)
+            m_filePass.endTrunk(std::move(*digester));
+        else
+            tell({.file = std::string(kTrunkFile), .error = digester.error()});
         return {};
+    }
+
+    std::uint64_t trunkFileBytes() const
+    {
+        std::error_code error; // reading it will tell
+        const std::uint64_t bytes = std::filesystem::file_size(m_files.directory / kTrunkFile, error);
+        return error ? 0 : bytes;
+    }
+
+    std::uint64_t tensorBytes() const
+    {
+        std::uint64_t bytes = 0;
+        for (const TrunkEntry* entry : m_trunkOrder.entries)
+            bytes += entry->layout.bytes();
+        return bytes;
     }
 
     Status verifyBank(std::size_t bankIndex, const Codebooks& codebooks)
@@ -167,6 +203,8 @@ private:
     VerifyReport m_report; // filled by tell() from the beginning on, like m_damaged
     std::set<std::string> m_damaged; // files
     FilePass m_filePass;
+    TrunkDigest::Order m_trunkOrder;
+    std::optional<FileDigester> m_trunkDigester; // where the file is digested of its tensors
     std::uint64_t m_totalBytes = 0;
 };
 

@@ -1,6 +1,7 @@
 // A pass over a container finds every damage, goes on behind it, and can be followed and cancelled.
 
 #include "container/error_reasons.h"
+#include "container/trunk_digest.h"
 #include "container/verifier.h"
 #include "support/damage.h"
 
@@ -21,6 +22,8 @@ private Q_SLOTS:
     void headersAloneAreAFastPass();
     void oneLayerCanBeVerified();
     void progressCoversTheWholeWork();
+    void everyByteIsReadOnce();
+    void whatLiesBetweenTensorsIsReadToo();
     void cancellingEndsThePass();
     void aBankThatShrankIsToldRecordByRecord();
 
@@ -126,6 +129,52 @@ void TestVerifier::progressCoversTheWholeWork()
     QVERIFY(steps.back().total > 0);
     QCOMPARE(steps.back().done, steps.back().total);
     QCOMPARE(report->bytesRead, steps.back().total);
+}
+
+void TestVerifier::everyByteIsReadOnce()
+{
+    QVERIFY(damages({.writeIntegrity = true}).empty());
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(m_container)) {
+        if (entry.path().filename() != kIntegrityFile)
+            bytes += entry.file_size();
+    }
+    const CancelFlag cancel;
+    for (const bool write : {false, true}) {
+        const auto report = verifyContainer(
+            *m_files, {.writeIntegrity = write}, [](const Damage&) {}, {}, cancel);
+        QVERIFY(report);
+        QVERIFY(report->integrityChecked);
+        QCOMPARE(report->bytesRead, bytes);
+    }
+}
+
+void TestVerifier::whatLiesBetweenTensorsIsReadToo()
+{
+    QVERIFY(damages({.writeIntegrity = true}).empty());
+    const TrunkDigest::Order order = TrunkDigest::orderOf(m_files->manifest);
+    QVERIFY(order.isDisjoint);
+    std::uint64_t gap = 0;
+    for (std::size_t i = 1; gap == 0 && i < order.entries.size(); ++i) {
+        const TrunkEntry& before = *order.entries[i - 1];
+        const bool hasScales = before.layout.scaleBytes > 0;
+        const std::uint64_t end =
+            hasScales ? before.scaleOffset + before.layout.scaleBytes : before.offset + before.layout.payloadBytes;
+        gap = end < order.entries[i]->offset ? end : 0;
+    }
+    QVERIFY(gap > 0);
+    flip("trunk.bin", gap);
+    const std::vector<Damage> found = damages();
+    QCOMPARE(found.size(), std::size_t{1});
+    QCOMPARE(found[0].file, std::string("trunk.bin"));
+    QVERIFY(found[0].tensor.empty());
+
+    // Damage inside a tensor is told once, with its name.
+    flip("trunk.bin", gap);
+    flip("trunk.bin", order.entries[1]->offset);
+    const std::vector<Damage> inside = damages();
+    QCOMPARE(inside.size(), std::size_t{1});
+    QCOMPARE(inside[0].tensor, order.entries[1]->name);
 }
 
 void TestVerifier::cancellingEndsThePass()
