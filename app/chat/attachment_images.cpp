@@ -2,45 +2,24 @@
 
 #include "host/data_url.h"
 #include "waste/files.h"
-#include "waste/picture.h"
 
-#include <QFile>
-#include <QImageReader>
-#include <QList>
 #include <QRegularExpression>
 
-#include <span>
+#include <cstdint>
 #include <utility>
 
 namespace waste::app {
 
 namespace {
 
-constexpr qint64 kPixelsMax = qint64{64} << 20; // as the model's own reader (spec: vision 2.1)
 constexpr int kSideMax = 1024; // of what is drawn
-
-// What Qt cannot read and the model can: TGA and PSD.
-QImage drawnByTheEngine(QFile& file, QSize* size)
-{
-    if (!file.seek(0) || file.size() > qint64{host::kPictureBytesMax})
-        return {};
-    const QByteArray bytes = file.readAll();
-    const auto drawn =
-        drawPicture(std::as_bytes(std::span(bytes.data(), std::size_t(bytes.size()))), "picture", kSideMax);
-    if (!drawn)
-        return {};
-    const QImage image(drawn->rgba.data(), int(drawn->width), int(drawn->height), qsizetype{drawn->width} * 4,
-        QImage::Format_RGBA8888);
-    if (size != nullptr)
-        *size = image.size();
-    return image.copy();
-}
 
 } // namespace
 
-AttachmentImages::AttachmentImages(std::filesystem::path dataFolder)
+AttachmentImages::AttachmentImages(std::filesystem::path dataFolder, host::PictureViewer& viewer)
     : QQuickImageProvider(QQuickImageProvider::Image, QQuickImageProvider::ForceAsynchronousImageLoading)
     , m_dataFolder(std::move(dataFolder))
+    , m_viewer(viewer)
 {
 }
 
@@ -52,29 +31,19 @@ QImage AttachmentImages::requestImage(const QString& id, QSize* size, const QSiz
         return {};
     const auto path = m_dataFolder / "conversations" / parts.captured(1).toStdString() / "attachments"
         / parts.captured(2).toStdString();
-    QFile file(QString::fromStdString(textOfPath(path)));
-    if (!file.open(QIODevice::ReadOnly))
+    const auto file = readFile(path, host::kPictureBytesMax);
+    if (!file)
         return {};
-    // By content and from this list: whatever else Qt's plugins could read, SVG with its links above all, is
-    // no business of a picture that somebody sent.
-    static const QList<QByteArray> formats{"png", "jpeg", "gif", "bmp"};
-    const QByteArray format = QImageReader::imageFormat(&file);
-    if (!formats.contains(format))
-        return drawnByTheEngine(file, size);
-    QImageReader reader(&file, format);
-    reader.setAutoTransform(true);
-    const QSize whole = reader.size();
-    if (!whole.isValid() || qint64{whole.width()} * whole.height() > kPixelsMax)
+    const int wanted = qMax(requestedSize.width(), requestedSize.height());
+    const auto sideMax = static_cast<std::uint32_t>(wanted > 0 ? qMin(wanted, kSideMax) : kSideMax);
+    const auto drawn = m_viewer.draw(*file, "picture", sideMax);
+    if (!drawn)
         return {};
-    QSize wanted(kSideMax, kSideMax);
-    if (requestedSize.width() > 0 && requestedSize.height() > 0)
-        wanted = wanted.boundedTo(requestedSize);
-    if (whole.width() > wanted.width() || whole.height() > wanted.height())
-        reader.setScaledSize(whole.scaled(wanted, Qt::KeepAspectRatio).expandedTo({1, 1}));
-    QImage image = reader.read();
+    const QImage image(drawn->rgba.data(), int(drawn->width), int(drawn->height), qsizetype{drawn->width} * 4,
+        QImage::Format_RGBA8888);
     if (size != nullptr)
         *size = image.size();
-    return image;
+    return image.copy(); // with pixels of its own
 }
 
 QString attachmentUrl(const std::string& conversationId, const std::string& sha256)

@@ -3,6 +3,7 @@
 #include "chat/gui_callback.h"
 #include "chat/message_text.h"
 #include "host/chat_request.h"
+#include "host/data_url.h"
 #include "host/journal_lines.h"
 
 #include <QTimerEvent>
@@ -18,7 +19,8 @@ namespace {
 
 constexpr int kSaveDraftDelayMs = 1000;
 constexpr int kBuiltInModelTokensMax = 1500; // the longest conversations that it was trained on
-constexpr std::uint64_t kProgramBytes = std::uint64_t{256} << 20; // this window with a long conversation, Qt included
+constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 20; // with a long conversation, Qt included
+constexpr std::uint64_t kPictureFilesMax = 2; // in memory at a time: one that is attached and one that is shown
 
 } // namespace
 
@@ -27,7 +29,7 @@ ChatController::ChatController(const Services& services, QObject* parent)
     , m_services(services)
     , m_answers(m_messages, services.keeper, services.engine, services.list)
     , m_conversationId(host::newConversationId())
-    , m_pictures(services.keeper, services.engine)
+    , m_pictures(services.keeper, services.engine, services.viewer)
 {
     connect(&m_pictures, &DraftPictures::changed, this, &ChatController::noteDraftChange);
     show({}, m_conversationId, {}, {});
@@ -57,7 +59,8 @@ void ChatController::openModel(const std::filesystem::path& model, bool builtIn)
     m_builtIn = builtIn;
     host::OpenModelRequest request;
     request.model = model;
-    request.programBytes = kProgramBytes;
+    request.programBytes =
+        kWindowBytes + m_services.viewer.bytesMax() + kPictureFilesMax * std::uint64_t{host::kPictureBytesMax};
     m_services.engine.openModel(std::move(request));
     // Its first event is on the way; what is typed meanwhile may be sent.
     m_engineStatus.phase = host::EngineStatus::Phase::Opening;
@@ -286,6 +289,11 @@ void ChatController::stop()
     if (m_engineStatus.phase == host::EngineStatus::Phase::Opening && !isDue())
         m_services.engine.stopOpening();
     m_answers.stopIn(m_conversationId);
+}
+
+void ChatController::releaseVision()
+{
+    m_services.engine.releaseVision();
 }
 
 // Conversations

@@ -57,6 +57,7 @@ public:
         host::ConversationKeeper& keeper;
         host::EngineHost& engine;
         host::ReplyRecorder& recorder;
+        host::PictureViewer& viewer;
         AppSettings& settings;
         ConversationListModel& list;
         StatusModel& status;
@@ -94,6 +95,7 @@ public:
     Q_INVOKABLE void send(); // the draft
     Q_INVOKABLE void ask(const QString& text); // a sample: sent as if it had been typed
     Q_INVOKABLE void stop();
+    Q_INVOKABLE void releaseVision(); // the vision tower leaves memory until the next picture
     Q_INVOKABLE void continueAnswer();
     Q_INVOKABLE void tryAgain();
     Q_INVOKABLE void edit(const QString& messageId, const QString& text); // a sibling of that question, sent at once

@@ -5,7 +5,6 @@
 #include "chat/message_text.h"
 #include "host/chat_request.h"
 #include "host/data_url.h"
-#include "host/picture_check.h"
 #include "waste/files.h"
 #include "waste/picture.h"
 
@@ -36,6 +35,19 @@ QString aboutSeconds(double seconds)
     return DraftPictures::tr("adds about %1 min").arg(std::lround(seconds / 60));
 }
 
+Result<std::string> pngOf(const QImage& image)
+{
+    QByteArray png;
+    QBuffer buffer(&png);
+    if (!image.save(&buffer, "PNG") || png.size() > qsizetype{host::kPictureBytesMax})
+        return Error{ErrorCode::InvalidArgument, "",
+            DraftPictures::tr("The pasted picture is too large: %1 × %2 pixels; scale it down first")
+                .arg(image.width())
+                .arg(image.height())
+                .toStdString()};
+    return png.toStdString();
+}
+
 } // namespace
 
 std::vector<host::Block> picturesOf(const host::Message& message)
@@ -46,10 +58,12 @@ std::vector<host::Block> picturesOf(const host::Message& message)
     return pictures;
 }
 
-DraftPictures::DraftPictures(host::ConversationKeeper& keeper, host::EngineHost& engine, QObject* parent)
+DraftPictures::DraftPictures(
+    host::ConversationKeeper& keeper, host::EngineHost& engine, host::PictureViewer& viewer, QObject* parent)
     : QAbstractListModel(parent)
     , m_keeper(keeper)
     , m_engine(engine)
+    , m_viewer(viewer)
 {
 }
 
@@ -117,12 +131,10 @@ bool DraftPictures::addFromClipboard()
     if (content == nullptr)
         return false;
     if (content->hasImage()) {
-        QByteArray png;
-        QBuffer buffer(&png);
-        if (!qvariant_cast<QImage>(content->imageData()).save(&buffer, "PNG"))
-            return false;
-        add(tr("Pasted picture.png"), [png] { return Result<std::string>(png.toStdString()); });
-        return true;
+        const auto image = qvariant_cast<QImage>(content->imageData());
+        if (!image.isNull())
+            add(tr("Pasted picture.png"), [image] { return pngOf(image); });
+        return !image.isNull();
     }
     const QList<QUrl> files = content->urls();
     if (std::none_of(files.begin(), files.end(), [](const QUrl& file) { return file.isLocalFile(); }))
@@ -179,7 +191,7 @@ Result<DraftPictures::Seen> DraftPictures::inspect(const std::string& name, cons
         return Error{ErrorCode::NotFound, "no_model", "a model must be open before it can be shown a picture"};
     const auto file = std::as_bytes(std::span(bytes));
     Seen seen;
-    WASTE_TRY(seen.full, host::checkPicture(*container, bytes, name));
+    WASTE_TRY(seen.full, m_viewer.check(*container, bytes, name));
     WASTE_TRY(seen.half, Picture::inspect(*container, file, name, PictureDetail::Half));
     return seen;
 }

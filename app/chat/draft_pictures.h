@@ -3,6 +3,7 @@
 #include "host/conversation.h"
 #include "host/conversation_keeper.h"
 #include "host/engine_host.h"
+#include "host/picture_viewer.h"
 #include "waste/picture.h"
 
 #include <QAbstractListModel>
@@ -37,7 +38,8 @@ public:
         HalfRole, // bool: at about half its positions
     };
 
-    DraftPictures(host::ConversationKeeper& keeper, host::EngineHost& engine, QObject* parent = nullptr);
+    DraftPictures(host::ConversationKeeper& keeper, host::EngineHost& engine, host::PictureViewer& viewer,
+        QObject* parent = nullptr);
 
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
@@ -80,6 +82,7 @@ private:
 
     host::ConversationKeeper& m_keeper;
     host::EngineHost& m_engine;
+    host::PictureViewer& m_viewer;
     std::string m_conversationId;
     QList<Added> m_pictures;
     int m_coming = 0; // read by the keeper's thread at this moment

@@ -282,6 +282,8 @@ void StatusModel::describeResting(View& view) const
         view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("RAM budget")}
                      << StatusFigure{countText(m_engine.contextTokens), tr("tokens of context")};
         view.note = budgetParts(m_engine);
+        if (m_engine.visionBytes > 0)
+            view.visionSize = ramText(m_engine.visionBytes);
         break;
     }
     case State::Stopped:

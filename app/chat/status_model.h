@@ -40,6 +40,8 @@ class StatusModel : public QObject {
     Q_PROPERTY(bool canStop READ canStop NOTIFY changed FINAL)
     Q_PROPERTY(bool canContinue READ canContinue NOTIFY changed FINAL)
     Q_PROPERTY(bool canRetry READ canRetry NOTIFY changed FINAL)
+    // "578 MB" while the model rests with its vision tower in memory, which ChatController.releaseVision() gives back.
+    Q_PROPERTY(QString visionSize READ visionSize NOTIFY changed FINAL)
     // The whole strip as one sentence for screen readers, renewed at most every 30 s, every 10 %, and
     // whenever the state changes.
     Q_PROPERTY(QString announcement READ announcement NOTIFY announcementChanged FINAL)
@@ -87,6 +89,7 @@ public:
     [[nodiscard]] bool canStop() const;
     [[nodiscard]] bool canContinue() const { return isUnfinished() && m_screen.canContinue; }
     [[nodiscard]] bool canRetry() const { return isUnfinished() && m_screen.canRetry; }
+    [[nodiscard]] QString visionSize() const { return m_view.visionSize; }
     [[nodiscard]] QString announcement() const { return m_announcement; }
 
 Q_SIGNALS:
@@ -103,6 +106,7 @@ private:
         QList<StatusFigure> figures;
         QString note;
         double part = -1;
+        QString visionSize;
         bool operator==(const View&) const = default;
     };
     void refresh();

@@ -22,6 +22,7 @@ namespace waste::cli {
 namespace {
 
 constexpr std::size_t kShownMessages = 4; // after /load
+constexpr std::size_t kPictureCheckBytesMax = std::size_t{64} << 20; // 11 million pixels of an ordinary JPEG
 
 Error wrong(std::string message)
 {
@@ -177,7 +178,8 @@ Status ChatDialogue::attach(const std::filesystem::path& file)
     if (m_pictures.size() == kPicturesMax)
         return wrong(name + ": a question holds at most " + std::to_string(kPicturesMax) + " pictures");
     WASTE_TRY(const std::string bytes, readFile(file, host::kPictureBytesMax));
-    WASTE_TRY(const Picture picture, host::checkPicture(m_engine.container(), bytes, name, m_options.detail));
+    WASTE_TRY(const Picture picture,
+        host::checkPicture(m_engine.container(), bytes, name, m_options.detail, kPictureCheckBytesMax));
     const std::uint64_t taken = m_session.usedTokens() + m_picturePositions;
     if (taken + picture.positionCount >= m_engine.plan().contextTokens)
         return wrong(name + " has " + std::to_string(picture.positionCount) + " positions, and " + std::to_string(taken)

@@ -14,6 +14,8 @@ namespace waste::app {
 namespace {
 
 constexpr const char* kEngineProperty = "wasteApp";
+// To decode a picture that is attached or shown: 33 million pixels of an ordinary JPEG.
+constexpr std::size_t kDecodeBytesMax = std::size_t{192} << 20;
 
 // Qt 6.4 cannot say whether the system is dark; its palette can.
 bool systemIsDark()
@@ -27,6 +29,7 @@ bool systemIsDark()
 App::App(const Options& options, QObject* parent)
     : QObject(parent)
     , m_dataFolder(options.dataFolder)
+    , m_viewer(kDecodeBytesMax)
     , m_keeper(std::make_unique<host::ConversationKeeper>(options.dataFolder, "WASTE Desktop"))
     , m_recorder(*m_keeper,
           [this](const std::string&, const Error& error) {
@@ -38,7 +41,7 @@ App::App(const Options& options, QObject* parent)
         m_relay.push(event);
     }))
     , m_settings(options.configurationFolder, [this](std::function<void()> task) { m_keeper->post(std::move(task)); })
-    , m_chat({*m_keeper, *m_engine, m_recorder, m_settings, m_conversations, m_status})
+    , m_chat({*m_keeper, *m_engine, m_recorder, m_viewer, m_settings, m_conversations, m_status})
 {
     m_settings.setSystemIsDark(systemIsDark());
     connect(&m_relay, &ReplyRelay::arrived, &m_chat, &ChatController::handle);
@@ -59,7 +62,7 @@ App::~App()
 
 void App::provideTo(QQmlEngine& engine)
 {
-    engine.addImageProvider(AttachmentImages::kName, new AttachmentImages(m_dataFolder));
+    engine.addImageProvider(AttachmentImages::kName, new AttachmentImages(m_dataFolder, m_viewer));
     engine.setProperty(kEngineProperty, QVariant::fromValue(this));
 }
 

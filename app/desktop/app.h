@@ -6,6 +6,7 @@
 #include "chat/status_model.h"
 #include "host/conversation_keeper.h"
 #include "host/engine_host.h"
+#include "host/picture_viewer.h"
 #include "host/reply_recorder.h"
 #include "settings/app_settings.h"
 
@@ -56,6 +57,7 @@ public:
 
 private:
     const std::filesystem::path m_dataFolder;
+    host::PictureViewer m_viewer;
     std::unique_ptr<host::ConversationKeeper> m_keeper;
     host::ReplyRecorder m_recorder;
     ReplyRelay m_relay;

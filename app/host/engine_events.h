@@ -51,6 +51,7 @@ struct EngineStatus {
     std::uint64_t budgetBytes = 0;
     std::uint64_t pictureBytes = 0; // contained in the budget: the room that a picture needs
     std::uint64_t programBytes = 0; // contained in the budget: the front end itself
+    std::uint64_t visionBytes = 0; // of the vision tower and its buffers while they are in memory
     std::string pictureName; // Looking
     Error error; // Failed
 };

@@ -57,6 +57,7 @@ public:
     void answer(AnswerRequest request);
     void stop(const std::string& answerId);
     void stopOpening();
+    void releaseVision();
     EngineStatus status() const;
     std::shared_ptr<const Container> container() const;
 
@@ -68,6 +69,7 @@ private:
     ReplyEnded run(const AnswerRequest& request);
     ChatSession::Callbacks callbacksFor(const AnswerRequest& request);
     void closeNow();
+    std::uint64_t visionBytes() const; // in memory now
 
     // Changes the status and tells about it.
     template<typename Change>
@@ -137,6 +139,19 @@ void EngineHost::Worker::stopOpening()
     const std::lock_guard lock(m_mutex);
     if (m_running == kOpening)
         m_cancel.cancel();
+}
+
+void EngineHost::Worker::releaseVision()
+{
+    m_thread.post([this] {
+        if (m_engine && m_engine->releaseVision())
+            update([](EngineStatus& status) { status.visionBytes = 0; });
+    });
+}
+
+std::uint64_t EngineHost::Worker::visionBytes() const
+{
+    return m_engine && m_engine->isVisionLoaded() ? m_engine->plan().visionExtraBytes : 0;
 }
 
 EngineStatus EngineHost::Worker::status() const
@@ -248,6 +263,7 @@ void EngineHost::Worker::answerNow(const AnswerRequest& request, Clock::time_poi
     update([&](EngineStatus& status) {
         m_running.clear();
         status.usedTokens = m_session ? m_session->usedTokens() : 0;
+        status.visionBytes = visionBytes();
         if (m_session)
             status.pace = m_session->pace();
         switch (ended.reason) {
@@ -370,6 +386,11 @@ void EngineHost::stop(const std::string& answerId)
 void EngineHost::stopOpening()
 {
     m_worker->stopOpening();
+}
+
+void EngineHost::releaseVision()
+{
+    m_worker->releaseVision();
 }
 
 std::shared_ptr<const Container> EngineHost::Worker::container() const

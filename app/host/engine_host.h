@@ -25,6 +25,8 @@ public:
     // Ends that answer after the layer at work, or takes it out of the queue. Its text and the state stay.
     void stop(const std::string& answerId);
     void stopOpening();
+    // Takes the vision tower out of memory once no answer needs the engine; the next picture reads it again.
+    void releaseVision();
 
     [[nodiscard]] EngineStatus status() const;
     // Of the model that is open or being opened; null: none.

@@ -6,21 +6,18 @@ namespace waste::host {
 
 namespace {
 
-// Decoding takes memory that no plan counts; larger pictures are decoded when their turn comes.
-constexpr std::uint64_t kPixelsDecodedMax = std::uint64_t{16} << 20;
-constexpr std::uint32_t kSideMax = 1024;
+constexpr std::uint32_t kSideMax = 64; // nobody looks at it
 
 } // namespace
 
-Result<Picture> checkPicture(
-    const Container& container, std::string_view file, std::string_view name, PictureDetail detail)
+Result<Picture> checkPicture(const Container& container, std::string_view file, std::string_view name,
+    PictureDetail detail, std::size_t bytesMax)
 {
     const auto bytes = std::as_bytes(std::span(file));
     WASTE_TRY(const Picture picture, Picture::inspect(container, bytes, name, detail));
-    if (std::uint64_t{picture.width} * picture.height <= kPixelsDecodedMax) {
-        if (auto drawn = drawPicture(bytes, name, kSideMax); !drawn)
-            return std::move(drawn.error());
-    }
+    auto drawn = drawPicture(bytes, name, kSideMax, bytesMax);
+    if (!drawn && drawn.error().code != ErrorCode::OutOfMemory)
+        return std::move(drawn.error());
     return picture;
 }
 

@@ -112,6 +112,16 @@ Item {
             onClicked: App.chat.stop()
         }
         UiButton {
+            objectName: "releaseVision"
+            visible: App.status.visionSize.length > 0
+            compact: true
+            kind: UiButton.Quiet
+            iconName: "image"
+            text: qsTr("Free %1").arg(App.status.visionSize)
+            hint: qsTr("Takes what the model sees pictures with out of memory; the next picture reads it again")
+            onClicked: App.chat.releaseVision()
+        }
+        UiButton {
             visible: App.status.canRetry
             compact: true
             kind: UiButton.Quiet

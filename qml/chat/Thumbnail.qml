@@ -17,8 +17,8 @@ Rectangle {
         id: picture
         anchors.fill: parent
         source: root.source
-        sourceSize.width: root.width
-        sourceSize.height: root.height
+        sourceSize.width: root.width * Screen.devicePixelRatio
+        sourceSize.height: root.height * Screen.devicePixelRatio
         fillMode: Image.PreserveAspectFit
         horizontalAlignment: root.leftAligned ? Image.AlignLeft : Image.AlignHCenter
         asynchronous: true

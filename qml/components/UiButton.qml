@@ -15,6 +15,7 @@ T.Button {
     property string iconAfter: ""
     property string note: "" // a price or a key, quieter than the label
     property string reason: "" // why it is disabled
+    property string hint: "" // what it does, where its label is too short to say it
 
     readonly property bool filled: kind === UiButton.Primary
     readonly property bool framed: kind === UiButton.Secondary || kind === UiButton.Danger
@@ -35,10 +36,10 @@ T.Button {
     focusPolicy: Qt.StrongFocus
     hoverEnabled: true
     Accessible.name: text
-    Accessible.description: enabled ? note : reason
+    Accessible.description: enabled ? hint || note : reason
     UiToolTip {
-        text: root.reason
-        visible: !root.enabled && root.reason.length > 0 && hover.hovered
+        text: root.enabled ? root.hint : root.reason
+        visible: text.length > 0 && hover.hovered
     }
     HoverHandler {
         id: hover

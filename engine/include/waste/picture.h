@@ -29,12 +29,14 @@ struct Picture {
 };
 
 // The pixels of a picture file, for hosts that show what they send: upright, no side longer than `sideMax`, smaller
-// pictures as they are. Errors: Io with reason invalid_image, OutOfMemory.
+// pictures as they are. Decoding takes no more than `bytesMax`, beside the file and the pixels that are returned.
+// Errors: Io with reason invalid_image; OutOfMemory, among others for a picture that would take more.
 struct PicturePixels {
     std::uint32_t width = 0;
     std::uint32_t height = 0;
     std::vector<std::uint8_t> rgba; // [height][width][4], colours not multiplied by alpha
 };
-Result<PicturePixels> drawPicture(std::span<const std::byte> file, std::string_view name, std::uint32_t sideMax);
+Result<PicturePixels> drawPicture(
+    std::span<const std::byte> file, std::string_view name, std::uint32_t sideMax, std::size_t bytesMax);
 
 } // namespace waste

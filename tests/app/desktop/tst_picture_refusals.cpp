@@ -219,11 +219,12 @@ private Q_SLOTS:
     {
         const std::pair<const char*, std::string> files[] = {{"a.png", pngOf(drawing())}, {"a.bmp", bmpOf(drawing())},
             {"a.gif", gifOf(drawing())}, {"a.tga", tgaOf(drawing())}, {"a.psd", psdOf(drawing(), Compression::Runs)}};
+        waste::host::PictureViewer viewer(64 << 20);
         for (const auto& [name, bytes] : files) {
             pictures().addFiles({file(name, bytes)});
             QTRY_COMPARE(pictures().count(), 2);
             const QString source = pictures().data(pictures().index(1), DraftPictures::SourceRole).toString();
-            AttachmentImages images(m_driver->dataFolder());
+            AttachmentImages images(m_driver->dataFolder(), viewer);
             QSize size;
             const QImage image = images.requestImage(source.mid(QString("image://attachment/").size()), &size, {});
             QCOMPARE(size, QSize(120, 90));

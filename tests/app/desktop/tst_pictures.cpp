@@ -8,6 +8,7 @@
 #include <QGuiApplication>
 #include <QImage>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -147,6 +148,32 @@ private Q_SLOTS:
         QTRY_COMPARE(driver.app().status()->state(), StatusModel::State::Ready);
     }
 
+    void theVisionTowerIsReleasedByChoice()
+    {
+        WindowDriver driver;
+        QVERIFY(driver.waitUntilReady());
+        QVERIFY(driver.item("releaseVision") == nullptr); // not there before the first picture
+        QVERIFY(attach(driver.app(), file("red.png", drawing("circle", Qt::red, {112, 112}))));
+        QVERIFY(driver.ask("What shape do you see?"));
+        QTRY_VERIFY(driver.item("releaseVision") != nullptr);
+        const QString label = driver.item("releaseVision")->property("text").toString();
+        QVERIFY2(QRegularExpression("^Free [0-9.]+ MB$").match(label).hasMatch(), qPrintable(label));
+        driver.item("releaseVision")->forceActiveFocus(Qt::TabFocusReason);
+        driver.key(Qt::Key_Space);
+        QTRY_VERIFY(driver.item("releaseVision") == nullptr);
+        QCOMPARE(driver.app().status()->visionSize(), QString());
+        QVERIFY(driver.focused() != nullptr);
+        driver.item("composerText")->forceActiveFocus();
+
+        // The next picture reads it again.
+        driver.key(Qt::Key_N, Qt::ControlModifier);
+        QTRY_VERIFY(driver.app().chat()->isEmpty());
+        QVERIFY(attach(driver.app(), file("blue.png", drawing("square", Qt::blue, {112, 112}))));
+        QVERIFY(driver.ask("What shape do you see?"));
+        QVERIFY2(answerOf(driver.app()).contains("square"), qPrintable(answerOf(driver.app())));
+        QTRY_VERIFY(driver.item("releaseVision") != nullptr);
+    }
+
     void halfAPictureTakesHalfThePositionsAtMost()
     {
         WindowDriver driver;
@@ -222,7 +249,8 @@ private Q_SLOTS:
         const QVariantList sent = model.data(model.index(0), MessageListModel::PicturesRole).toList();
         QCOMPARE(sent.size(), 1);
         const QString source = sent.front().value<SentPicture>().source;
-        AttachmentImages images(options.dataFolder);
+        waste::host::PictureViewer viewer(64 << 20);
+        AttachmentImages images(options.dataFolder, viewer);
         const QString id = source.mid(QString("image://attachment/").size());
         QCOMPARE(images.requestImage(id, nullptr, {}).size(), QSize(112, 112));
         QVERIFY(images.requestImage("../" + id, nullptr, {}).isNull());
