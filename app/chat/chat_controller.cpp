@@ -498,7 +498,8 @@ void ChatController::updateActions()
     const Actions actions{sendDisabledReason(), isDue(), screen.canContinue, screen.canRetry};
     if (std::exchange(m_actions, actions) != actions)
         Q_EMIT actionsChanged();
-    if (std::exchange(m_usedTokens, usedTokens()) != usedTokens())
+    const std::pair context(usedTokens(), contextTokens());
+    if (std::exchange(m_context, context) != context)
         Q_EMIT contextChanged();
 }
 

@@ -17,6 +17,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace waste::app {
@@ -157,7 +158,7 @@ private:
     bool m_builtIn = false;
     host::EngineStatus m_engineStatus;
     Actions m_actions;
-    int m_usedTokens = 0;
+    std::pair<int, int> m_context; // tokens used, tokens there are
 };
 
 } // namespace waste::app

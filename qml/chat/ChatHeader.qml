@@ -11,6 +11,7 @@ Item {
     property bool listButtonShown: false
     signal listRequested
 
+    readonly property bool contextKnown: App.chat.contextTokens > 0 // a model is open
     readonly property real usedPart: App.chat.contextTokens > 0 ? App.chat.usedTokens / App.chat.contextTokens : 0
 
     implicitHeight: Theme.header
@@ -47,19 +48,21 @@ Item {
             Layout.rightMargin: Theme.gap
         }
         UiText {
-            visible: root.width >= Theme.u(640)
+            visible: root.contextKnown && root.width >= Theme.u(640)
             text: qsTr("Context")
             font: Theme.label
             color: Theme.text2
         }
         Meter {
             Layout.preferredWidth: Theme.u(64)
+            visible: root.contextKnown
             part: root.usedPart
             ink: root.usedPart >= 0.85 ? Theme.warnMark : Theme.accent
             Accessible.name: qsTr("Context, %1 of %2 tokens used").arg(App.chat.usedTokens).arg(App.chat.contextTokens)
         }
         UiText {
             text: qsTr("%1 %").arg(Math.round(root.usedPart * 100))
+            visible: root.contextKnown
             font: Theme.figure
             horizontalAlignment: Text.AlignRight
             Layout.preferredWidth: Theme.u(36) // of 100 %

@@ -13,7 +13,7 @@ T.AbstractButton {
 
     text: root.modelData
     width: root.grid !== null ? (root.grid.width - (root.grid.columns - 1) * root.grid.spacing) / root.grid.columns : implicitWidth
-    implicitHeight: Math.max(Theme.u(52), implicitContentHeight + topPadding + bottomPadding)
+    implicitHeight: Math.max(Theme.u(72), implicitContentHeight + topPadding + bottomPadding)
     padding: Theme.u(14)
     enabled: App.chat.modelReady
     onClicked: App.chat.ask(root.modelData)

@@ -8,6 +8,7 @@ import Waste.Ui
 Flickable {
     id: root
 
+    readonly property bool failed: App.status.state === StatusModel.Failed
     readonly property real columnWidth: Math.min(Theme.measure, root.width - 2 * Theme.gapLarge)
 
     contentWidth: root.width
@@ -52,8 +53,8 @@ Flickable {
             }
             UiText {
                 width: parent.width
-                visible: App.chat.builtInModel
-                text: qsTr("It is built in, small, and answers at once. It is a demonstration: it knows countries, elements, words and small sums, and is often wrong about anything else. Everything stays on this computer.")
+                visible: root.failed || App.chat.builtInModel
+                text: root.failed ? App.status.note : qsTr("It is built in, small, and answers at once. It is a demonstration: it knows countries, elements, words and small sums, and is often wrong about anything else. Everything stays on this computer.")
                 font: Theme.reading
                 color: Theme.text2
                 wrapMode: Text.Wrap
@@ -66,6 +67,7 @@ Flickable {
             }
             Grid {
                 id: samples
+                visible: !root.failed
                 width: parent.width
                 spacing: Theme.gap
                 columns: width >= Theme.u(600) ? 3 : 1

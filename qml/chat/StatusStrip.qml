@@ -145,6 +145,8 @@ Item {
         text: note.text
     }
     FocusRing {
+        anchors.topMargin: Theme.u(3) // between its neighbours, which touch the strip
+        anchors.bottomMargin: Theme.u(3)
         visible: root.activeFocus
     }
 }

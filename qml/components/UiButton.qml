@@ -56,7 +56,8 @@ T.Button {
     background: Rectangle {
         radius: Theme.radius
         color: root.fill
-        border.width: root.framed ? Theme.hairline : 0
+        // Without fills a disabled button would be words alone.
+        border.width: root.framed || (Theme.highContrast && !root.enabled && root.kind !== UiButton.Quiet) ? Theme.hairline : 0
         border.color: !root.enabled ? Theme.line : root.kind === UiButton.Danger ? Theme.danger : Theme.lineStrong
         FocusRing {
             visible: root.visualFocus

@@ -57,11 +57,14 @@ private Q_SLOTS:
     {
         const QTemporaryDir folder;
         App app(optionsIn(folder));
+        const QSignalSpy contextIsTold(app.chat(), &ChatController::contextChanged);
         QVERIFY(app.chat()->isEmpty());
         app.chat()->setDraft("typed while it opens");
         QVERIFY(app.chat()->canSend());
         QTRY_COMPARE_WITH_TIMEOUT(app.status()->state(), StatusModel::State::Ready, 60'000);
         QCOMPARE(app.chat()->modelName(), QString("K3-mini"));
+        QCOMPARE(app.chat()->contextTokens(), 4096);
+        QVERIFY(contextIsTold.count() > 0);
     }
 
     // What the start page offers must not embarrass the model.
