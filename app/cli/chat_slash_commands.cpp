@@ -177,7 +177,7 @@ Status ChatDialogue::attach(const std::filesystem::path& file)
     const std::string name = textOfPath(file);
     if (m_pictures.size() == kPicturesMax)
         return wrong(name + ": a question holds at most " + std::to_string(kPicturesMax) + " pictures");
-    WASTE_TRY(const std::string bytes, readFile(file, host::kPictureBytesMax));
+    WASTE_TRY(const std::string bytes, readPicture(file, name));
     WASTE_TRY(const Picture picture,
         host::checkPicture(m_engine.container(), bytes, name, m_options.detail, kPictureCheckBytesMax));
     const std::uint64_t taken = m_session.usedTokens() + m_picturePositions;

@@ -1,6 +1,5 @@
 #include "cli/kept_conversation.h"
 
-#include "host/chat_request.h"
 #include "host/conversation_store.h"
 #include "host/journal_lines.h"
 #include "host/paths.h"
@@ -184,15 +183,11 @@ void KeptConversation::write(std::vector<host::Json> lines)
     }
 }
 
-std::string KeptConversation::requestWith(std::string_view question) const
+host::ChatTurns KeptConversation::turns() const
 {
     const auto branch = m_conversation.branch();
-    const std::string last = branch.empty() ? std::string() : branch.back().message->id;
-    std::string messages;
-    for (const std::string& message : host::chatMessages(m_conversation, last))
-        messages += message + ",";
-    const host::Json asked{{"role", "user"}, {"content", question}};
-    return "{\"messages\":[" + messages + asked.dump() + "]}";
+    return host::chatTurns(
+        m_conversation, branch.empty() ? std::string() : branch.back().message->id, attachmentsFolder());
 }
 
 void KeptConversation::recordReply(

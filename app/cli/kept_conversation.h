@@ -2,6 +2,7 @@
 
 #include "cli/output.h"
 #include "cli/reply_printer.h"
+#include "host/chat_request.h"
 #include "host/conversation_keeper.h"
 #include "host/engine_events.h"
 #include "host/reply_recorder.h"
@@ -48,8 +49,8 @@ public:
     // Title or system prompt, as a `set` line of the journal.
     void set(std::string_view field, std::string_view value);
 
-    // A chat request with everything up to now and one more question, which is not kept yet.
-    [[nodiscard]] std::string requestWith(std::string_view question) const;
+    // Everything up to now, for a question that is not kept yet.
+    [[nodiscard]] host::ChatTurns turns() const;
 
     // A whole reply at once.
     void recordReply(const std::string& answerId, const ReplySummary& summary, const std::optional<Error>& error);

@@ -6,6 +6,8 @@
 
 #include "waste/files.h"
 
+#include <algorithm>
+#include <charconv>
 #include <span>
 #include <utility>
 
@@ -25,7 +27,7 @@ Result<std::string> bytesOf(const ImageReference& reference)
     if (reference.kind == Kind::Data)
         return host::decodeBase64(reference.value);
     if (reference.kind == Kind::Path)
-        return readFile(pathOfText(reference.value), host::kPictureBytesMax);
+        return readPicture(pathOfText(reference.value), reference.value);
     if (reference.value.starts_with("data:"))
         return host::decodeDataUrl(reference.value);
     return Error{ErrorCode::InvalidArgument, "remote_image_refused",
@@ -33,6 +35,24 @@ Result<std::string> bytesOf(const ImageReference& reference)
 }
 
 } // namespace
+
+Result<std::string> readPicture(const std::filesystem::path& file, const std::string& name)
+{
+    auto bytes = readFile(file, host::kPictureBytesMax);
+    if (bytes)
+        return bytes;
+    const auto invalid = [&](const std::string& why) {
+        return Error{ErrorCode::Io, "invalid_image", name + ": " + why};
+    };
+    if (bytes.error().code == ErrorCode::NotFound)
+        return invalid("there is no such file; check its name and folder");
+    if (bytes.error().code == ErrorCode::Corrupt)
+        return invalid("the file is larger than 20 MiB; save the picture smaller, or as JPEG");
+    const std::string& why = bytes.error().message;
+    const std::string remedy = "; give a PNG, JPEG, GIF, BMP, TGA or PSD file that you may read";
+    return why.find(name) == std::string::npos ? invalid(why + remedy)
+                                               : Error{ErrorCode::Io, "invalid_image", why + remedy};
+}
 
 void declarePictureFlags(Arguments& arguments, PictureFlags& flags, std::string help)
 {
@@ -67,19 +87,19 @@ PictureFiles::PictureFiles(std::shared_ptr<const Container> container, PictureDe
 {
 }
 
-Status PictureFiles::add(std::string name, std::string bytes)
+Status PictureFiles::add(std::string name, std::string bytes, PictureDetail detail)
 {
     if (m_entries.size() == kPicturesMax)
         return Error{ErrorCode::InvalidArgument, "", "a prompt holds at most 32 pictures"};
-    WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name, m_detail));
-    m_entries.push_back({std::move(name), std::move(bytes), picture});
+    WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name, detail));
+    m_entries.push_back({std::move(name), std::move(bytes), picture, detail});
     return {};
 }
 
 Status PictureFiles::addFile(const std::filesystem::path& file)
 {
-    WASTE_TRY(std::string bytes, readFile(file, host::kPictureBytesMax));
-    return add(textOfPath(file), std::move(bytes));
+    WASTE_TRY(std::string bytes, readPicture(file, textOfPath(file)));
+    return add(textOfPath(file), std::move(bytes), m_detail);
 }
 
 ImageResolver PictureFiles::resolver()
@@ -91,9 +111,23 @@ ImageResolver PictureFiles::resolver()
             return std::move(bytes.error());
         }
         const bool isFile = reference.kind == ImageReference::Kind::Path;
-        WASTE_TRY_STATUS(add(isFile ? reference.value : reference.place, std::move(*bytes)));
+        WASTE_TRY_STATUS(add(isFile ? reference.value : reference.place, std::move(*bytes), m_detail));
         const Picture& picture = m_entries.back().picture;
         return ImageSize{picture.width, picture.height};
+    };
+}
+
+ImageResolver PictureFiles::resolver(std::vector<host::AttachedPicture> attached)
+{
+    return [this, attached = std::move(attached)](const ImageReference& reference) -> Result<ImageSize> {
+        std::size_t place = attached.size();
+        std::from_chars(reference.value.data(), reference.value.data() + reference.value.size(), place);
+        if (reference.kind != ImageReference::Kind::Path || place >= attached.size())
+            return Error{ErrorCode::InvalidArgument, "", reference.place + " is no picture of this conversation"};
+        const host::AttachedPicture& picture = attached[place];
+        WASTE_TRY(std::string bytes, readPicture(picture.file, picture.name));
+        WASTE_TRY_STATUS(add(picture.name, std::move(bytes), picture.detail));
+        return ImageSize{m_entries.back().picture.width, m_entries.back().picture.height};
     };
 }
 
@@ -116,14 +150,27 @@ Result<std::vector<float>> PictureFiles::encode(Engine& engine, Output& output, 
     }
     if (!isEmpty())
         output.note("pictures: " + priceText(all, host::ReadingPace(engine)));
+    std::vector<std::size_t> begins; // of each picture's rows
     for (const Entry& entry : m_entries) {
         const auto progress = [&](const Progress& step) {
             output.progress(
                 "looking at " + entry.name + ": " + std::to_string(step.done) + " of " + std::to_string(step.total));
         };
-        WASTE_TRY(
-            const auto picture, engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel, m_detail));
-        rows.insert(rows.end(), picture.begin(), picture.end());
+        const auto same = [&](const Entry& other) {
+            return other.detail == entry.detail && other.bytes == entry.bytes;
+        };
+        const auto first = static_cast<std::size_t>(
+            std::find_if(m_entries.begin(), m_entries.end(), same) - m_entries.begin()); // itself, or an earlier one
+        begins.push_back(rows.size());
+        if (first + 1 < begins.size()) {
+            const std::vector<float> seen(rows.begin() + static_cast<std::ptrdiff_t>(begins[first]),
+                rows.begin() + static_cast<std::ptrdiff_t>(begins[first + 1]));
+            rows.insert(rows.end(), seen.begin(), seen.end());
+        } else {
+            WASTE_TRY(const auto seen,
+                engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel, entry.detail));
+            rows.insert(rows.end(), seen.begin(), seen.end());
+        }
         output.plain("[" + entry.name + ": " + std::to_string(entry.picture.positionCount) + " image tokens]\n");
     }
     return rows;

@@ -2,6 +2,7 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "host/engine_events.h"
 #include "host/reading_pace.h"
 
 #include "waste/chat_format.h"
@@ -32,9 +33,20 @@ ValueParser detailInto(PictureDetail& detail); // full or half
 // "252 positions, about 12 s", and whether that is an estimate.
 std::string priceText(const Picture& picture, const host::ReadingPace& pace);
 
+// The bytes of a picture, which messages call `name`. Whatever keeps a picture from being read is one kind of error:
+// Io with reason invalid_image (spec: cli B.3).
+Result<std::string> readPicture(const std::filesystem::path& file, const std::string& name);
+
 // The pictures of one prompt, in the order in which they enter it.
 class PictureFiles {
 public:
+    struct Entry {
+        std::string name;
+        std::string bytes;
+        Picture picture;
+        PictureDetail detail = PictureDetail::Full;
+    };
+
     explicit PictureFiles(std::shared_ptr<const Container> container, PictureDetail detail = PictureDetail::Full);
 
     // Errors: those of reading and of Picture::inspect(); InvalidArgument beyond kPicturesMax.
@@ -42,20 +54,18 @@ public:
     // Looks up what a request names: data: URLs and local files. Nothing is ever fetched over the network.
     // Lives no longer than this object.
     [[nodiscard]] ImageResolver resolver();
+    // The same for image parts that name one of `attached` by its place there.
+    [[nodiscard]] ImageResolver resolver(std::vector<host::AttachedPicture> attached);
 
     [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
+    [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
-    // The rows of all of them, one picture behind the other. Says before how long it may take, and behind each how
-    // many positions it has.
+    // The rows of all of them, one picture behind the other; a picture that comes again is looked at once. Says before
+    // how long it may take, and behind each how many positions it has.
     Result<std::vector<float>> encode(Engine& engine, Output& output, const CancelFlag& cancel) const;
 
 private:
-    struct Entry {
-        std::string name;
-        std::string bytes;
-        Picture picture;
-    };
-    Status add(std::string name, std::string bytes);
+    Status add(std::string name, std::string bytes, PictureDetail detail);
 
     std::shared_ptr<const Container> m_container;
     const PictureDetail m_detail;

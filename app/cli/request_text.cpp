@@ -2,8 +2,6 @@
 
 #include "cli/text_input.h"
 
-#include "waste/files.h"
-
 #include <nlohmann/json.hpp>
 
 namespace waste::cli {
@@ -25,20 +23,18 @@ Result<std::string> readJson(const std::string& file, ordered_json::value_t kind
 
 } // namespace
 
-std::string requestFor(const Question& question)
+std::string requestFor(const std::vector<std::string>& messages)
 {
-    ordered_json content = question.text;
-    if (!question.pictures.empty()) {
-        content = ordered_json::array();
-        for (const auto& picture : question.pictures)
-            content.push_back({{"type", "image"}, {"image", {{"path", textOfPath(picture)}}}});
-        content.push_back({{"type", "text"}, {"text", question.text}});
-    }
-    ordered_json messages = ordered_json::array();
-    if (question.system)
-        messages.push_back({{"role", "system"}, {"content", *question.system}});
-    messages.push_back({{"role", "user"}, {"content", std::move(content)}});
-    return ordered_json{{"messages", std::move(messages)}}.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    std::string request;
+    for (const std::string& message : messages)
+        request += (request.empty() ? "" : ",") + message;
+    return "{\"messages\":[" + request + "]}";
+}
+
+std::string systemMessage(std::string_view text)
+{
+    return ordered_json{{"role", "system"}, {"content", text}}.dump(
+        -1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 std::string requestWith(std::string_view requestOrMessages, const std::vector<RequestMember>& members)

@@ -2,7 +2,6 @@
 
 #include "waste/result.h"
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,13 +9,10 @@
 
 namespace waste::cli {
 
-// A chat request with one question, and pictures in front of its words. The texts are well-formed UTF-8.
-struct Question {
-    std::string text;
-    std::optional<std::string> system;
-    std::vector<std::filesystem::path> pictures;
-};
-std::string requestFor(const Question& question);
+// A chat request of these messages, each of them JSON.
+std::string requestFor(const std::vector<std::string>& messages);
+// A system prompt as such a message.
+std::string systemMessage(std::string_view text);
 
 // A request file holds a chat request or only its array of messages. Members are added to it as text, so
 // that the numbers inside stay as they were written; a member that is there already is replaced. Whether all

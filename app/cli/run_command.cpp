@@ -9,9 +9,11 @@
 #include "cli/sampling_flags.h"
 #include "cli/stored_conversations.h"
 #include "cli/text_input.h"
+#include "host/chat_request.h"
 
 #include "waste/chat_format.h"
 #include "waste/engine.h"
+#include "waste/files.h"
 #include "waste/session.h"
 #include "waste/tokenizer.h"
 
@@ -82,7 +84,9 @@ public:
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
         WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));
-        return generate(*engine, *session, *format, rendered, rows, context);
+        std::vector<host::Block> shown;
+        WASTE_TRY(shown, keep(pictures));
+        return generate(*engine, *session, *format, rendered, {rows, std::move(shown)}, context);
     }
 
 private:
@@ -91,9 +95,9 @@ private:
     {
         if (!m_session && !m_saveSession)
             return {};
-        if (m_messages || m_markup || !m_pictures.files.empty())
+        if (m_messages || m_markup)
             return Error{ErrorCode::InvalidArgument, "",
-                "--session and --save-session go with a prompt of text: no --messages, --markup or --image"};
+                "--session and --save-session go with a prompt: no --messages or --markup"};
         m_kept = std::make_unique<KeptConversation>(modelName, output);
         if (m_session) {
             WASTE_TRY(auto store, openStore(output));
@@ -121,8 +125,10 @@ private:
             output.warning("the schema is shown to the model; its answer is not forced to follow it");
 
         RenderedPrompt rendered;
+        RenderOptions options = m_chat.renderOptions();
         std::string request;
         if (m_messages) {
+            options.image = pictures.resolver();
             if (m_source.argument || m_source.file || m_system || !m_pictures.files.empty())
                 return Error{ErrorCode::InvalidArgument, "",
                     "--messages holds the whole conversation: no prompt, --system or --image beside it"};
@@ -141,24 +147,55 @@ private:
                 return rendered;
             }
             rendered.question = text;
-            request = requestWith(
-                m_kept ? m_kept->requestWith(text) : requestFor({text, m_system, m_pictures.files}), members);
+            const host::ChatTurns turns = turnsWith(text);
+            request = requestWith(requestFor(turns.messages), members);
+            options.image = pictures.resolver(turns.pictures);
         }
-        RenderOptions options = m_chat.renderOptions();
-        options.image = pictures.resolver();
         WASTE_TRY(rendered.prompt, format.render(request, options));
         const auto counts = pictures.positionCounts();
         WASTE_TRY(rendered.ids, encodeSegments(format.tokenizer(), rendered.prompt.segments, counts));
         return rendered;
     }
 
+    [[nodiscard]] host::ChatTurns turnsWith(const std::string& question) const
+    {
+        host::ChatTurns turns;
+        if (m_kept)
+            turns = m_kept->turns();
+        else if (m_system)
+            turns.messages.push_back(systemMessage(*m_system));
+        std::vector<host::AttachedPicture> shown;
+        for (const auto& file : m_pictures.files)
+            shown.push_back({textOfPath(file), file, m_pictures.detail});
+        host::addQuestion(turns, question, shown);
+        return turns;
+    }
+
+    // The pictures of the question, which are the last ones of the prompt, with the conversation.
+    Result<std::vector<host::Block>> keep(const PictureFiles& pictures)
+    {
+        std::vector<host::Block> blocks;
+        for (std::size_t i = 0; m_kept && i < m_pictures.files.size(); ++i) {
+            const std::size_t place = pictures.entries().size() - m_pictures.files.size() + i;
+            const PictureFiles::Entry& entry = pictures.entries()[place];
+            WASTE_TRY(host::Block block,
+                m_kept->attach(textOfPath(m_pictures.files[i].filename()), entry.bytes, entry.picture, entry.detail));
+            blocks.push_back(std::move(block));
+        }
+        return blocks;
+    }
+
+    struct ShownPictures {
+        std::span<const float> rows; // of the whole prompt
+        std::vector<host::Block> blocks; // of the question, to be kept
+    };
     Result<int> generate(Engine& engine, Session& session, const ChatFormat& format, const RenderedPrompt& rendered,
-        std::span<const float> pictureRows, CommandContext& context)
+        const ShownPictures& pictures, CommandContext& context)
     {
         Output& output = context.output;
         ReplyRequest request;
         request.ids = rendered.ids;
-        request.pictureRows = pictureRows;
+        request.pictureRows = pictures.rows;
         request.reading = {rendered.prompt.startChannel, m_sampling.stopStrings, rendered.prompt.declaredTools};
         request.sampling = m_sampling.over(SamplingOptions{}); // greedy unless asked: a run can be repeated
         request.tokensMax = m_sampling.tokensMax.value_or(kDefaultTokens);
@@ -176,7 +213,7 @@ private:
             .effort = request.effort});
         if (!output.isJson())
             output.text(rendered.echo);
-        const std::string answerId = m_kept ? m_kept->ask(rendered.question) : std::string();
+        const std::string answerId = m_kept ? m_kept->ask(rendered.question, pictures.blocks) : std::string();
         ReplyOutcome outcome = runReply(engine, session, format, request, printer);
         if (m_kept) {
             m_kept->recordReply(answerId, outcome.summary, outcome.error);

@@ -26,9 +26,33 @@ std::string textFrom(const Json& json)
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json imagePart(std::size_t place)
+void addTurn(
+    ChatTurns& turns, std::string_view role, std::string_view text, const std::vector<AttachedPicture>& pictures)
 {
-    return {{"type", "image"}, {"image", {{"path", std::to_string(place)}}}};
+    Json content = text;
+    if (!pictures.empty()) {
+        content = Json::array();
+        for (const AttachedPicture& picture : pictures) {
+            content.push_back({{"type", "image"}, {"image", {{"path", std::to_string(turns.pictures.size())}}}});
+            turns.pictures.push_back(picture);
+        }
+        content.push_back({{"type", "text"}, {"text", text}});
+    }
+    turns.messages.push_back(textFrom({{"role", role}, {"content", content}}));
+}
+
+std::vector<AttachedPicture> picturesOf(const Message& message, const std::filesystem::path& attachmentsFolder)
+{
+    std::vector<AttachedPicture> pictures;
+    for (const Block& block : message.blocks) {
+        if (block.type != Block::Type::Image || !isAttachmentName(block.sha256) || attachmentsFolder.empty())
+            continue;
+        const std::filesystem::path file = attachmentsFolder / block.sha256;
+        std::filesystem::path rowsFile = file;
+        rowsFile += block.half ? ".half.rows" : ".rows";
+        pictures.push_back({block.name, file, block.half ? PictureDetail::Half : PictureDetail::Full, rowsFile});
+    }
+    return pictures;
 }
 
 } // namespace
@@ -63,29 +87,14 @@ ChatTurns chatTurns(
                 turns.messages.push_back(std::move(answer));
             continue;
         }
-        Json parts = Json::array();
-        for (const Block& block : message.blocks) {
-            if (block.type != Block::Type::Image || !isAttachmentName(block.sha256) || attachmentsFolder.empty())
-                continue;
-            parts.push_back(imagePart(turns.pictures.size()));
-            const std::filesystem::path file = attachmentsFolder / block.sha256;
-            std::filesystem::path rowsFile = file;
-            rowsFile += block.half ? ".half.rows" : ".rows";
-            turns.pictures.push_back(
-                {block.name, file, block.half ? PictureDetail::Half : PictureDetail::Full, rowsFile});
-        }
-        const std::string text = message.textOf(Block::Type::Text);
-        if (!parts.empty())
-            parts.push_back({{"type", "text"}, {"text", text}});
-        const Json content = parts.empty() ? Json(text) : std::move(parts);
-        turns.messages.push_back(textFrom({{"role", nameOf(message.role)}, {"content", content}}));
+        addTurn(turns, nameOf(message.role), message.textOf(Block::Type::Text), picturesOf(message, attachmentsFolder));
     }
     return turns;
 }
 
-std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId)
+void addQuestion(ChatTurns& turns, std::string_view question, const std::vector<AttachedPicture>& pictures)
 {
-    return chatTurns(conversation, lastMessageId, {}).messages;
+    addTurn(turns, nameOf(Role::User), question, pictures);
 }
 
 std::string titleFrom(std::string_view question)

@@ -11,7 +11,7 @@
 namespace waste::host {
 
 // The branch that ends with `lastMessageId`, as messages of a chat request (JSON): what the model reads.
-// Answers without any text are left out.
+// Answers without any text are left out, and pictures where there is no folder.
 struct ChatTurns {
     std::vector<std::string> messages;
     std::vector<AttachedPicture> pictures; // which the image parts of the messages name by their place here
@@ -19,8 +19,8 @@ struct ChatTurns {
 ChatTurns chatTurns(
     const Conversation& conversation, std::string_view lastMessageId, const std::filesystem::path& attachmentsFolder);
 
-// Its texts alone, for a reader without eyes.
-std::vector<std::string> chatMessages(const Conversation& conversation, std::string_view lastMessageId);
+// One more question behind them, its pictures in front of its words.
+void addQuestion(ChatTurns& turns, std::string_view question, const std::vector<AttachedPicture>& pictures);
 
 // A journal or a draft may say anything; nothing but such a name is ever used as one of a file.
 bool isAttachmentName(std::string_view text);

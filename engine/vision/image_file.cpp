@@ -168,9 +168,11 @@ Result<Image> decodeImage(std::span<const std::byte> file, std::string_view name
     const auto* bytes = reinterpret_cast<const stbi_uc*>(file.data());
     const stbi_uc* samples = stbi_load_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels, 0);
     if (samples == nullptr && memory.refused())
-        return invalidImage(name, "the picture is damaged: it does not end where its size says");
+        return invalidImage(
+            name, "the picture is damaged: it does not end where its size says; save it again, or take another copy");
     if (samples == nullptr)
-        return invalidImage(name, "the picture is damaged (" + std::string(stbi_failure_reason()) + ")");
+        return invalidImage(name,
+            "the picture is damaged (" + std::string(stbi_failure_reason()) + "); save it again, or take another copy");
     const bool isWhole = width == static_cast<int>(stored.width) && height == static_cast<int>(stored.height)
         && channels >= 1 && channels <= 4;
     const std::size_t uprightBytes = std::size_t{stored.width} * stored.height * (channels % 2 == 0 ? 4 : 3);

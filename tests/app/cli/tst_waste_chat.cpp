@@ -175,7 +175,7 @@ private Q_SLOTS:
         COMPARE_EXIT(outcome, 6);
         QVERIFY2(outcome.output.contains("Lima"), outcome.description().constData());
         QVERIFY2(outcome.output.contains("Paris"), outcome.description().constData());
-        QVERIFY(outcome.errors.contains("waste: line 2: cannot open /nonexistent.png"));
+        QVERIFY(outcome.errors.contains("waste: line 2: /nonexistent.png: there is no such file"));
         QVERIFY2(outcome.errors.endsWith("No such file or directory\n")
                 && outcome.errors.contains("waste: 2 lines of the input could not be done, the last: line 4: "),
             outcome.errors.constData());
@@ -305,6 +305,36 @@ private Q_SLOTS:
         // A run that keeps nothing leaves nothing.
         COMPARE_EXIT(m_program.run({"run", kModel, "Hi", "-n", "1"}), 0);
         QCOMPARE(sessions(m_program).size(), 1);
+    }
+
+    // The first picture is gone from where it came when the second question is asked.
+    void runKeepsPicturesAndShowsThemAgain()
+    {
+        const QString copy = m_folder->filePath("a circle.png");
+        QVERIFY(QFile::copy(kPictures + "red_circle.png", copy));
+        const auto first = m_program.run({"run", kModel, "What shape do you see?", "--no-think", "--image", copy,
+            "--image", copy, "--save-session", "Shapes"});
+        COMPARE_EXIT(first, 0);
+        QVERIFY2(first.output.contains("circle"), first.description().constData());
+        QCOMPARE(first.errors.count("a circle.png: 16 image tokens"), 2);
+        QVERIFY(QFile::remove(copy));
+        const auto second = m_program.run({"run", kModel, "And now?", "--no-think", "--session", "Shapes", "--image",
+            kPictures + "star.png", "--image-detail", "half"});
+        COMPARE_EXIT(second, 0);
+        QCOMPARE(second.errors.count("a circle.png: 16 image tokens"), 2);
+        QVERIFY2(second.errors.contains("star.png: 2 image tokens"), second.errors.constData());
+        QCOMPARE(show("Shapes").size(), 4);
+        const auto third = m_program.run({"run", kModel, "Again?", "--no-think", "--session", "Shapes"});
+        COMPARE_EXIT(third, 0);
+        QVERIFY2(third.errors.contains("star.png: 2 image tokens"), third.errors.constData()); // still half
+        // What was not asked leaves nothing behind.
+        COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", "/nonexistent.png"}), 1);
+        COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", kPictures + "star.png",
+                         "--ctx", "16"}),
+            2);
+        QCOMPARE(sessions(m_program).size(), 1);
+        QCOMPARE(
+            QDir(m_folder->filePath("waste/conversations")).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 1);
     }
 
     void ambiguousNamesAreSaid()

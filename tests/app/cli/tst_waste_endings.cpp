@@ -67,6 +67,8 @@ long peakBytes(const QStringList& arguments)
 class TestWasteEndings : public QObject {
     Q_OBJECT
 
+    QTemporaryDir m_pictures;
+
 private Q_SLOTS:
     void ctrlCWhileReadingEndsCleanly()
     {
@@ -141,6 +143,43 @@ private Q_SLOTS:
         program.environment.insert("WASTE_ISA", "nonsense");
         COMPARE_EXIT(program.run({"run", kModel, "x"}), 5);
         COMPARE_EXIT(runWaste({"run", kModel, "x", "--image", kData + "k3-mini/README.md"}), 1);
+    }
+
+    // Missing, no picture, cut, a folder, too large: one kind of error, in every command, with the name that was given.
+    void aPictureThatCannotBeReadIsOneKindOfError_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QByteArray>("remedy");
+        const QString folder = m_pictures.path();
+        QFile star(kData + "k3-mini/star.png");
+        QVERIFY(star.open(QIODevice::ReadOnly));
+        const QByteArray whole = star.readAll();
+        const auto write = [&](const QString& name, const QByteArray& bytes) {
+            QFile file(folder + '/' + name);
+            if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+                qFatal("cannot write %s", qPrintable(name));
+            return file.fileName();
+        };
+        QTest::newRow("missing") << "/nonexistent.png" << QByteArray("check its name");
+        QTest::newRow("words") << write("words.png", "these are words") << QByteArray("supported are PNG");
+        QTest::newRow("cut") << write("cut.png", whole.left(whole.size() / 2)) << QByteArray("another copy");
+        QTest::newRow("folder") << folder << QByteArray("give a PNG");
+        QTest::newRow("too large") << write("large.png", QByteArray(21 << 20, 'x')) << QByteArray("save the picture");
+    }
+    void aPictureThatCannotBeReadIsOneKindOfError()
+    {
+        QFETCH(const QString, file);
+        QFETCH(const QByteArray, remedy);
+        for (const QStringList& command :
+            {QStringList{"run", kModel, "x"}, {"eval", kModel, "--ids", "1,2"}, {"chat", kModel}}) {
+            const auto outcome = runWaste(command + QStringList{"--image", file}, "Hello\n");
+            COMPARE_EXIT(outcome, 1);
+            QCOMPARE(outcome.errors.count(file.toUtf8()), 1);
+            QVERIFY2(outcome.errors.contains(remedy), outcome.errors.constData());
+            QVERIFY2(!outcome.errors.contains("messages["), outcome.errors.constData());
+        }
+        const auto json = runWaste({"run", kModel, "x", "--json", "--image", file});
+        QCOMPARE(json.json()["reason"_L1].toString(), QString("invalid_image"));
     }
 
     void aDamagedRecordNamesItsPlace()

@@ -147,7 +147,7 @@ private Q_SLOTS:
         conversation.messages[3].blocks.insert(conversation.messages[3].blocks.begin(), Block());
         conversation.messages[3].blocks[0].type = Block::Type::Thinking;
         conversation.messages[3].blocks[0].text = "Hm.";
-        QCOMPARE(chatMessages(conversation, "6"),
+        QCOMPARE(chatTurns(conversation, "6", {}).messages,
             (std::vector<std::string>{R"({"role":"system","content":"Be brief."})", R"({"role":"user","content":"Hi"})",
                 R"({"role":"user","content":"Again"})",
                 R"({"role":"assistant","content":"Yes","reasoning_content":"Hm."})",
@@ -181,7 +181,7 @@ private Q_SLOTS:
         QCOMPARE(turns.pictures[0].file, std::filesystem::path("kept") / std::string(64, 'a'));
         QVERIFY(turns.pictures[0].detail == PictureDetail::Full);
         QVERIFY(turns.pictures[1].detail == PictureDetail::Half);
-        QCOMPARE(chatMessages(conversation, "2").front(), std::string("{\"role\":\"user\",\"content\":\"One?\"}"));
+        QCOMPARE(chatTurns(conversation, "2", {}).messages.front(), std::string("{\"role\":\"user\",\"content\":\"One?\"}"));
     }
 
     void titlesAreTheFirstWords_data()
