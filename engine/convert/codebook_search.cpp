@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 
 namespace waste {
 namespace {
@@ -26,15 +27,15 @@ float largestNorm(std::span<const float> codebook)
     return std::sqrt(largest);
 }
 
-std::vector<std::int32_t> productsOf(
-    std::span<const float> earlier, std::span<const float> later, float scale, std::size_t shift)
+std::vector<std::int16_t> productsOf(std::span<const float> earlier, std::span<const float> later, float scale)
 {
-    std::vector<std::int32_t> products;
-    products.reserve(earlier.size() / kVectorDim * (later.size() / kVectorDim));
-    for (std::size_t i = 0; i < earlier.size(); i += kVectorDim) {
-        for (std::size_t j = 0; j < later.size(); j += kVectorDim) {
-            const auto units = static_cast<std::int32_t>(std::nearbyint(dot(&earlier[i], &later[j]) * scale));
-            products.push_back(units * (std::int32_t{1} << shift));
+    const std::size_t laterCount = later.size() / kVectorDim;
+    std::vector<std::int16_t> products(earlier.size() / kVectorDim * laterCount);
+    for (std::size_t i = 0; i < earlier.size() / kVectorDim; ++i) {
+        for (std::size_t j = 0; j < laterCount; ++j) {
+            const float units = std::nearbyint(dot(&earlier[i * kVectorDim], &later[j * kVectorDim]) * scale);
+            products[i * laterCount + kernels::productPlace(j)] =
+                static_cast<std::int16_t>(std::clamp(units, float{INT16_MIN}, float{INT16_MAX}));
         }
     }
     return products;
@@ -65,17 +66,15 @@ CodeSearch::CodeSearch(const kernels::KernelTable& kernels, std::size_t stages, 
         m_books.emplace_back(kernels, codebooks.subspan(s * floats, floats));
         m_reach += largestNorm(codebooks.subspan(s * floats, floats));
     }
-    // No sum of entries y is longer than the reach, and no partial sum ½‖y‖² − x·y is beyond 3/2 of its square if x is
-    // not longer either; a sixteenth more covers what rounding adds. So this many units fit an int32 above the
-    // candidate bits.
-    const std::size_t shift = kernels::candidateBits(floats / kVectorDim);
+    // No sum of entries y is longer than the reach. A partial sum ½‖y‖² − x·y is never below −½‖x‖², and what is far
+    // above zero is not worth telling apart; a sixteenth more covers what rounding adds.
     constexpr float kReachMin = 1e-10F; // below it all entries are as good as zero
     if (m_reach > kReachMin)
-        m_scale = std::ldexp(1.0F, static_cast<int>(31 - shift)) / (1.5625F * m_reach * m_reach);
+        m_scale = float{INT16_MAX} / (0.53125F * m_reach * m_reach);
     for (std::size_t s = 1; s < stages; ++s) {
         for (std::size_t t = 0; t < s; ++t)
-            m_products.push_back(productsOf(
-                codebooks.subspan(t * floats, floats), codebooks.subspan(s * floats, floats), m_scale, shift));
+            m_products.push_back(
+                productsOf(codebooks.subspan(t * floats, floats), codebooks.subspan(s * floats, floats), m_scale));
     }
 }
 

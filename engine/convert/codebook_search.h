@@ -48,7 +48,7 @@ public:
 private:
     const kernels::KernelTable* m_kernels;
     std::vector<CodebookSearch> m_books;
-    std::vector<std::vector<std::int32_t>> m_products; // of stages t < s, at s(s−1)/2 + t
+    std::vector<std::vector<std::int16_t>> m_products; // of stages t < s, at s(s−1)/2 + t
     float m_scale = 1;
     float m_reach = 0;
 };

@@ -25,14 +25,15 @@ struct CodeBook {
 //     ½‖x‖² + Σ_s (½‖c_s‖² − x·c_s) + Σ_{t<s} c_t·c_s
 //
 // The products of entries with entries are known before any vector is, so that a candidate costs one addition a
-// stage instead of a distance. The terms are integers, in units of 1 / scale: their sums are the same in any order,
-// and bits below the units tell which candidate a sum belongs to.
+// stage instead of a distance. The terms are 16-bit integers, in units of 1 / scale. Sums saturate, so they are made in
+// this order: the beginning's, the entry's own term, its products with the stages before, the first one first. A key
+// is a sum with the number of its candidate in 16 bits below.
 struct CodeBooks {
     std::size_t stages = 0; // 2 to kCodeStagesMax
     CodeBook books[kCodeStagesMax]; // with as many entries each
-    // For stages t < s: [entries of t][entries of s], round(c_t·c_s · scale) << candidateBits(entries)
-    const std::int32_t* products[kCodeStagesMax][kCodeStagesMax] = {};
-    float scale = 1; // no sum for a vector within `reach` overflows
+    // For stages t < s: [entries of t][entries of s], round(c_t·c_s · scale), entry e at productPlace(e)
+    const std::int16_t* products[kCodeStagesMax][kCodeStagesMax] = {};
+    float scale = 1; // −½‖x‖², below which no sum is, fits for vectors within `reach`
     float reach = 0; // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here
 };
 
@@ -48,14 +49,15 @@ enum class BeamWidth : std::uint8_t { Eight, Sixteen, ThirtyTwo, SixtyFour };
 inline constexpr BeamShape kBeamShapes[] = {{1, 1}, {1, 2}, {1, 4}, {2, 4}};
 inline constexpr std::size_t kBeamWidthMax = 64;
 
-// Bits below the units of a sum: which of at most kBeamWidthMax beginnings, and which kCodeLanes entries.
-constexpr std::size_t chunkBits(std::size_t entries)
+// Of 16 entries, the second and third four are swapped: where two registers of eight leave them that are narrowed to
+// one, and from where one instruction makes keys of the first eight, another of the others.
+constexpr std::size_t productPlace(std::size_t entry)
 {
-    return entries == 64 ? 3 : 5;
+    const std::size_t four = entry / 4 % 4;
+    return four == 1 ? entry + 4 : four == 2 ? entry - 4 : entry;
 }
-constexpr std::size_t candidateBits(std::size_t entries)
-{
-    return 6 + chunkBits(entries);
-}
+
+inline constexpr int kCandidateBits = 16;
+static_assert(kBeamWidthMax * kCodeEntriesMax / kCodeLanes <= 1U << kCandidateBits);
 
 } // namespace waste::kernels

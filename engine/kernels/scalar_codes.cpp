@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -11,10 +12,12 @@ namespace waste::kernels::scalar {
 namespace {
 
 using Scores = std::array<float, kCodeEntriesMax>;
-using Sums = std::array<std::int32_t, kCodeEntriesMax>;
+using Units = std::array<std::int16_t, kCodeEntriesMax>;
+using Keys = std::array<std::int32_t, kCodeEntriesMax>;
 
 struct Beginning {
     std::int32_t key = 0; // its sum, and in the candidate bits where it came from
+    [[nodiscard]] std::int16_t sum() const { return static_cast<std::int16_t>(key >> kCandidateBits); }
     std::array<std::uint8_t, kCodeStagesMax> codes{};
 };
 
@@ -55,38 +58,34 @@ std::array<float, kCodeColumns> withinReach(const float* x, float reach)
     return within;
 }
 
-// The scores of a stage in units, each with the lowest candidate bits: which lanes its entry lies in.
-Sums keysOfStage(const CodeBooks& books, std::size_t stage, const float* x)
+std::int16_t saturated(std::int32_t value)
+{
+    return static_cast<std::int16_t>(std::clamp<std::int32_t>(value, INT16_MIN, INT16_MAX));
+}
+
+Units unitsOfStage(const CodeBooks& books, std::size_t stage, const float* x)
 {
     const CodeBook& book = books.books[stage];
     Scores scores;
     scoreEntries(book, x, scores);
-    Sums keys;
-    for (std::size_t e = 0; e < book.entries; ++e) {
-        const auto units = static_cast<std::int32_t>(std::nearbyint(scores[e] * books.scale));
-        keys[e] = (units << candidateBits(book.entries)) + static_cast<std::int32_t>(e / kCodeLanes);
-    }
-    return keys;
+    Units units;
+    for (std::size_t e = 0; e < book.entries; ++e)
+        units[e] = saturated(static_cast<std::int32_t>(std::nearbyint(scores[e] * books.scale)));
+    return units;
 }
 
-std::int32_t withoutCandidate(std::int32_t key, std::size_t entries)
-{
-    return key & ~((1 << candidateBits(entries)) - 1);
-}
-
-// What the beginning comes to with each entry of the stage, and the candidate bits of both.
+// What the beginning comes to with each entry of the stage. A candidate is a beginning and the lanes of its new entry.
 void continueWith(
-    const CodeBooks& books, std::size_t stage, const Sums& ownKeys, const Beam& beam, std::size_t parent, Sums& keys)
+    const CodeBooks& books, std::size_t stage, const Units& own, const Beam& beam, std::size_t parent, Keys& keys)
 {
     const std::size_t entries = books.books[stage].entries;
     const Beginning& beginning = beam.beginnings[parent];
-    const auto sum = withoutCandidate(beginning.key, entries) + static_cast<std::int32_t>(parent << chunkBits(entries));
-    for (std::size_t e = 0; e < entries; ++e)
-        keys[e] = sum + ownKeys[e];
-    for (std::size_t t = 0; t < stage; ++t) {
-        const std::int32_t* const row = books.products[t][stage] + beginning.codes[t] * entries;
-        for (std::size_t e = 0; e < entries; ++e)
-            keys[e] += row[e];
+    for (std::size_t e = 0; e < entries; ++e) {
+        std::int16_t sum = saturated(beginning.sum() + own[e]);
+        for (std::size_t t = 0; t < stage; ++t)
+            sum = saturated(sum + books.products[t][stage][beginning.codes[t] * entries + productPlace(e)]);
+        const std::size_t candidate = (parent * entries + e) / kCodeLanes;
+        keys[e] = sum * (1 << kCandidateBits) + static_cast<std::int32_t>(candidate);
     }
 }
 
@@ -101,7 +100,7 @@ void insert(std::int32_t* ascending, std::size_t depth, std::int32_t key)
 // The beginning that a key stands for, one stage longer.
 Beginning grown(const Beam& beam, std::size_t stage, std::size_t entries, std::int32_t key, std::size_t lane)
 {
-    const std::int32_t candidate = key - withoutCandidate(key, entries);
+    const std::int32_t candidate = key & ((1 << kCandidateBits) - 1);
     const auto chunks = std::max(1, static_cast<std::int32_t>(entries / kCodeLanes)); // entries: a multiple, never 0
     Beginning next = beam.beginnings[static_cast<std::size_t>(candidate / chunks)];
     next.key = key;
@@ -113,12 +112,12 @@ Beginning grown(const Beam& beam, std::size_t stage, std::size_t entries, std::i
 Beam expanded(const CodeBooks& books, std::size_t stage, BeamShape shape, const float* x, const Beam& beam)
 {
     const std::size_t entries = books.books[stage].entries;
-    const Sums ownKeys = keysOfStage(books, stage, x);
+    const Units own = unitsOfStage(books, stage, x);
     std::array<std::int32_t, kBeamWidthMax> kept; // [bins][lanes][depth]
     kept.fill(std::numeric_limits<std::int32_t>::max());
-    Sums keys;
+    Keys keys;
     for (std::size_t parent = 0; parent < beam.count; ++parent) {
-        continueWith(books, stage, ownKeys, beam, parent, keys);
+        continueWith(books, stage, own, beam, parent, keys);
         for (std::size_t e = 0; e < entries; ++e)
             insert(kept.data() + e % (shape.bins * kCodeLanes) * shape.depth, shape.depth, keys[e]);
     }

@@ -3,7 +3,8 @@
 #include "kernels/x86_avx2.h"
 
 // The searches of scalar_codes.cpp, eight entries at a time. Products and sums of f32 are rounded one by one, as
-// there: these CPUs add in other units than they multiply in, so that fused operations gain little.
+// there: these CPUs add in other units than they multiply in, so that fused operations gain little. Sums are made 16 at
+// a time.
 
 namespace waste::kernels {
 
@@ -12,7 +13,7 @@ namespace {
 // Beginnings of codes.
 struct Beam {
     std::size_t count = 0;
-    std::int32_t sums[kBeamWidthMax]; // without candidate bits
+    std::int16_t sums[kBeamWidthMax];
     std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
 };
 
@@ -49,18 +50,19 @@ float factorWithin(float reach, const float* x)
     return square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)));
 }
 
-// scores[stage][entry] in units, with the candidate bits of the entry's chunk.
+// units[stage][productPlace(entry)]
 template<std::size_t kChunks>
-void scoreEntries(const CodeBooks& books, const float* vector, std::int32_t* scores)
+void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
     const Columns x(vector, factorWithin(books.reach, vector)); // made here, so that it stays in registers
     const __m256 scale = _mm256_set1_ps(books.scale);
+    const auto score = [&](std::size_t stage, std::size_t chunk) {
+        return _mm256_cvtps_epi32(_mm256_mul_ps(scoreChunk(books.books[stage], x, chunk), scale));
+    };
     for (std::size_t stage = 0; stage < books.stages; ++stage) {
-        for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
-            const __m256i units = _mm256_cvtps_epi32(_mm256_mul_ps(scoreChunk(books.books[stage], x, chunk), scale));
-            const __m256i shifted = _mm256_slli_epi32(units, candidateBits(kChunks * kWidth));
-            const __m256i key = _mm256_add_epi32(shifted, _mm256_set1_epi32(static_cast<int>(chunk)));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(scores + (stage * kChunks + chunk) * kWidth), key);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
+            const __m256i both = _mm256_packs_epi32(score(stage, chunk), score(stage, chunk + 1));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(units + (stage * kChunks + chunk) * kWidth), both);
         }
     }
 }
@@ -78,25 +80,30 @@ void insert(__m256i* best, __m256i key)
 
 // The best continuations of all beginnings with one stage more: [bins][depth][lanes].
 template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void findBest(const CodeBooks& books, const std::int32_t* scores, const Beam& beam, std::int32_t* keys)
+void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::int32_t* keys)
 {
-    const std::int32_t* const ownScores = scores + kStage * kChunks * kWidth;
+    const std::int16_t* const ownUnits = units + kStage * kChunks * kWidth;
     __m256i best[kBins * kDepth];
     for (__m256i& key : best)
         key = _mm256_set1_epi32(0x7FFFFFFF);
+    const __m256i one = _mm256_set1_epi16(1);
+    __m256i candidate = _mm256_setzero_si256();
     for (std::size_t parent = 0; parent < beam.count; ++parent) {
-        const std::int32_t* rows[kCodeStagesMax];
+        const std::int16_t* rows[kCodeStagesMax];
         for (std::size_t t = 0; t < kStage; ++t)
             rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kChunks * kWidth;
-        const __m256i sum = _mm256_set1_epi32(beam.sums[parent] + static_cast<int>(parent * kChunks));
-        for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
-            const auto load = [chunk](const std::int32_t* values) {
+        const __m256i sumBefore = _mm256_set1_epi16(beam.sums[parent]);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
+            const auto load = [chunk](const std::int16_t* values) {
                 return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + chunk * kWidth));
             };
-            __m256i key = _mm256_add_epi32(sum, load(ownScores));
+            __m256i sum = _mm256_adds_epi16(sumBefore, load(ownUnits));
             for (std::size_t t = 0; t < kStage; ++t)
-                key = _mm256_add_epi32(key, load(rows[t]));
-            insert<kDepth>(best + chunk % kBins * kDepth, key);
+                sum = _mm256_adds_epi16(sum, load(rows[t]));
+            insert<kDepth>(best + chunk % kBins * kDepth, _mm256_unpacklo_epi16(candidate, sum));
+            candidate = _mm256_add_epi16(candidate, one);
+            insert<kDepth>(best + (chunk + 1) % kBins * kDepth, _mm256_unpackhi_epi16(candidate, sum));
+            candidate = _mm256_add_epi16(candidate, one);
         }
     }
     for (std::size_t i = 0; i < kBins * kDepth; ++i)
@@ -106,30 +113,28 @@ void findBest(const CodeBooks& books, const std::int32_t* scores, const Beam& be
 template<std::size_t kChunks>
 std::uint32_t grownCode(const Beam& beam, std::size_t stage, std::int32_t key, std::size_t lane)
 {
-    constexpr std::uint32_t kCandidates = 1U << candidateBits(kChunks * kWidth);
-    const std::uint32_t candidate = static_cast<std::uint32_t>(key) % kCandidates;
+    const std::uint32_t candidate = static_cast<std::uint32_t>(key) % (1U << kCandidateBits);
     const auto entry = static_cast<std::uint32_t>(candidate % kChunks * kWidth + lane);
     return beam.codes[candidate / kChunks] | entry << (8 * stage);
 }
 
 template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void expand(const CodeBooks& books, const std::int32_t* scores, const Beam& beam, Beam& next)
+void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
 {
-    constexpr std::int32_t kCandidates = 1 << candidateBits(kChunks * kWidth);
     std::int32_t keys[kBins * kDepth * kWidth];
-    findBest<kStage, kChunks, kBins, kDepth>(books, scores, beam, keys);
+    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, keys);
     next.count = kBins * kDepth * kWidth;
     for (std::size_t i = 0; i < kBins * kDepth * kWidth; ++i) {
-        next.sums[i] = keys[i] & ~(kCandidates - 1);
+        next.sums[i] = static_cast<std::int16_t>(keys[i] >> kCandidateBits);
         next.codes[i] = grownCode<kChunks>(beam, kStage, keys[i], i % kWidth);
     }
 }
 
 template<std::size_t kStage, std::size_t kChunks>
-std::uint32_t finish(const CodeBooks& books, const std::int32_t* scores, const Beam& beam)
+std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
 {
     std::int32_t keys[kWidth];
-    findBest<kStage, kChunks, 1, 1>(books, scores, beam, keys);
+    findBest<kStage, kChunks, 1, 1>(books, units, beam, keys);
     std::size_t best = 0;
     for (std::size_t lane = 1; lane < kWidth; ++lane) {
         if (keys[lane] < keys[best])
@@ -141,24 +146,24 @@ std::uint32_t finish(const CodeBooks& books, const std::int32_t* scores, const B
 template<std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
 void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    std::int32_t scores[kCodeStagesMax * kChunks * kWidth];
+    std::int16_t units[kCodeStagesMax * kChunks * kWidth];
     Beam beams[2];
     for (std::size_t i = 0; i < count; ++i) {
-        scoreEntries<kChunks>(books, vectors + i * kCodeColumns, scores);
+        scoreEntries<kChunks>(books, vectors + i * kCodeColumns, units);
         beams[0].count = 1;
         beams[0].sums[0] = 0;
         beams[0].codes[0] = 0;
-        expand<0, kChunks, kBins, kDepth>(books, scores, beams[0], beams[1]);
+        expand<0, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
         std::uint32_t code = 0;
         if (books.stages == 2) {
-            code = finish<1, kChunks>(books, scores, beams[1]);
+            code = finish<1, kChunks>(books, units, beams[1]);
         } else {
-            expand<1, kChunks, kBins, kDepth>(books, scores, beams[1], beams[0]);
+            expand<1, kChunks, kBins, kDepth>(books, units, beams[1], beams[0]);
             if (books.stages == 3) {
-                code = finish<2, kChunks>(books, scores, beams[0]);
+                code = finish<2, kChunks>(books, units, beams[0]);
             } else {
-                expand<2, kChunks, kBins, kDepth>(books, scores, beams[0], beams[1]);
-                code = finish<3, kChunks>(books, scores, beams[1]);
+                expand<2, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
+                code = finish<3, kChunks>(books, units, beams[1]);
             }
         }
         for (std::size_t stage = 0; stage < books.stages; ++stage)
