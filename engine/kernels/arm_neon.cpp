@@ -393,6 +393,9 @@ constexpr KernelTable tableWith(const char* name, decltype(KernelTable::multiply
         .multiplyPlanes = multiplyPlanes,
         .buildTables = neon::buildTables,
         .multiplyTables = neon::multiplyTables,
+        .splitWords = neon::splitWords,
+        .unpackVqWords = neon::unpackVqWords,
+        .addWordProduct = neon::addWordProduct,
         .nearestEntries = scalar::nearestEntries,
         .searchCodes = scalar::searchCodes,
     };

@@ -148,6 +148,24 @@ struct KernelTable {
     void (*multiplyTables)(
         const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 
+    // One group of `columns` (even, at most kWordGroup) of `count` vectors side by side becomes words in its place.
+    void (*splitWords)(float* x, std::size_t columns, std::size_t count);
+    // Columns [begin, end) of rows [rowBegin, rowEnd) as sums of integer entries, `stride` values apart; `rowBegin` is
+    // a multiple of the index block, `begin` of vecDim. Up to three rows after the last may be written as well.
+    void (*unpackVqWords)(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t rowBegin,
+        std::uint32_t rowEnd, std::uint32_t begin, std::uint32_t end, std::int16_t* words, std::size_t stride);
+    // y[r·count + v] += scale[v]·Σ_c w[r·wStride + c]·x[c][v]
+    struct WordProduct {
+        const std::int16_t* w; // [rows][columns]
+        std::size_t wStride;
+        std::size_t rows;
+        const float* x; // a group of words
+        std::size_t columns;
+        std::size_t count; // a multiple of 8
+        float* y; // [rows][count]
+    };
+    void (*addWordProduct)(const WordProduct& product);
+
     // ---- for the converter; the same codes from all tables
 
     // vectors [count][kCodeColumns] → the nearest entry of each; of equally near ones the first.

@@ -80,4 +80,35 @@ constexpr bool takesTables(const VqMatrixView& matrix)
         && matrix.stages == kTableStages;
 }
 
+// ---- words: 16-bit integers on both sides, for an expert's matrix times several vectors that lie side by side
+//
+// Inputs: a group of columns [columns][count] is replaced in its own place, by pairs [columns / 2][count] of integers
+// of two columns of a vector, the even one in the lower half, and after them by [count] scales: x ≈ scale·integer.
+// A vector with a value that is not finite gets a scale that is not a number. The last group may be shorter.
+//
+// Weights: codebook entries in units that all stages share, so coarse that no sum over the stages passes
+// kWordWeightMax. A row's sum over a group is then exact in 32 bits; it is rounded to a float, multiplied by the scale
+// and added to the row's result by one multiply-add, group after group. At the end the result is multiplied by the
+// row's scale times the unit.
+
+inline constexpr std::size_t kWordGroup = 64; // columns
+inline constexpr int kWordInputMax = 2896;
+inline constexpr int kWordWeightMax = 11585;
+static_assert(std::int64_t{kWordGroup} * kWordInputMax * kWordWeightMax <= INT32_MAX);
+inline constexpr std::size_t kWordColumns = 8; // of a codebook entry
+inline constexpr std::size_t kWordStagesMax = 4;
+inline constexpr std::size_t kWordBookValues = kWordStagesMax * 256 * kWordColumns; // of a matrix, at most
+
+struct WordBooks {
+    const std::int16_t* entries = nullptr; // [stages][256][kWordColumns]
+    float unit = 0;
+};
+
+constexpr bool takesWords(const VqMatrixView& matrix)
+{
+    const bool isWhole = matrix.indexBits == 8 && matrix.stages >= 2 && matrix.stages <= kWordStagesMax;
+    const bool isPacked = matrix.indexBits == 6 && matrix.stages == kWordStagesMax;
+    return matrix.vecDim == kWordColumns && matrix.indexBlock == 64 && (isWhole || isPacked);
+}
+
 } // namespace waste::kernels

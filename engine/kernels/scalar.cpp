@@ -365,6 +365,9 @@ const KernelTable& scalarTable()
         .multiplyPlanes = scalar::multiplyPlanes,
         .buildTables = scalar::buildTables,
         .multiplyTables = scalar::multiplyTables,
+        .splitWords = scalar::splitWords,
+        .unpackVqWords = scalar::unpackVqWords,
+        .addWordProduct = scalar::addWordProduct,
         .nearestEntries = scalar::nearestEntries,
         .searchCodes = scalar::searchCodes,
     };

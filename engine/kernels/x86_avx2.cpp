@@ -429,6 +429,9 @@ const KernelTable& avx2Table()
         .multiplyPlanes = avx2::multiplyPlanes,
         .buildTables = avx2::buildTables,
         .multiplyTables = avx2::multiplyTables,
+        .splitWords = avx2::splitWords,
+        .unpackVqWords = avx2::unpackVqWords,
+        .addWordProduct = avx2::addWordProduct,
         .nearestEntries = avx2::nearestEntries,
         .searchCodes = avx2::searchCodes,
     };

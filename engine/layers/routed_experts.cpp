@@ -1,5 +1,6 @@
 #include "layers/routed_experts.h"
 
+#include "kernels/word_books.h"
 #include "layers/feed_forward.h"
 
 #include <array>
@@ -16,9 +17,11 @@ constexpr std::uint32_t kRowsPerBlock = 128; // of few vectors; whole index bloc
 constexpr std::uint32_t kRowsPerBlockOfMany = 64;
 constexpr std::uint32_t kPositionsPerBlock = 128; // of a table; whole blocks, and enough to outweigh the preparation
 constexpr std::uint32_t kColumnsPerBlock = 256; // of inputs that are put side by side
+static_assert(kRowsPerBlockOfMany == kernels::kWordGroup && kColumnsPerBlock % kernels::kWordGroup == 0);
 // Up to so many vectors it is faster to decode rows anew for every four than to fill a tile for whole registers of
-// them; and up to so many that would begin another register.
+// them; and, where products are exact, up to so many that would begin another register.
 constexpr std::uint32_t kFewVectors = 8;
+constexpr std::uint32_t kFewVectorsBesideWords = 4;
 constexpr std::uint32_t kFewLeftOver = 4;
 
 enum Matrix : std::size_t { kGate, kUp, kDown };
@@ -61,12 +64,11 @@ public:
     Status run(ExpertSource& source, const CancelFlag* cancel)
     {
         std::optional<ExpertSource::Arrival> first;
-        if (mayUseTables()) {
+        if (m_compute.arithmetic == Arithmetic::Reduced) {
             // All experts of a layer are stored in one format and share their codebooks, and with one token the input.
             WASTE_TRY(first, source.acquireNext());
-            m_usesTables = takesTables(first->pin.view());
-            if (m_usesTables)
-                buildInputTables(std::get<VqExpert>(first->pin.view()));
+            if (const auto* const matrices = std::get_if<VqExpert>(&first->pin.view()))
+                prepareReduced(*matrices);
         }
         ExpertPipeline pipeline(m_compute.pool, source, *this,
             {.expertCount = m_routing.distinctCount, .placeCount = m_placeCount, .cancel = cancel});
@@ -157,17 +159,20 @@ private:
         std::uint32_t endPair = 0;
         Stage stage = Stage::Down;
 
-        [[nodiscard]] bool isFew() const { return pairCount <= kFewVectors; }
         // Vectors side by side, those that only fill the last register included.
         [[nodiscard]] std::size_t sideBySide() const { return roundUp(std::size_t{pairCount}, kernels::kSideBySide); }
     };
+
+    [[nodiscard]] bool isFew(const Member& member) const { return member.pairCount <= fewVectors(); }
+    [[nodiscard]] std::uint32_t fewVectors() const { return m_usesWords ? kFewVectorsBesideWords : kFewVectors; }
 
     // How many of the pairs that are left are computed together.
     [[nodiscard]] std::uint32_t partOf(std::uint32_t pairsLeft) const
     {
         const std::uint32_t count = std::min(pairsLeft, m_partTokens);
         const std::uint32_t leftOver = count % kernels::kSideBySide;
-        return count > kFewVectors && leftOver <= kFewLeftOver ? count - leftOver : count;
+        const bool isSplit = !m_usesWords && count > kernels::kSideBySide && leftOver <= kFewLeftOver;
+        return isSplit ? count - leftOver : count;
     }
 
     struct Range {
@@ -180,22 +185,27 @@ private:
         const std::uint32_t begin = block * blockSize;
         return {begin, std::min(begin + blockSize, static_cast<std::uint32_t>(count))};
     }
-    static std::uint32_t rowsPerBlock(const Member& member)
+    [[nodiscard]] std::uint32_t rowsPerBlock(const Member& member) const
     {
-        return member.isFew() ? kRowsPerBlock : kRowsPerBlockOfMany;
-    }
-
-    [[nodiscard]] bool mayUseTables() const
-    {
-        return m_compute.arithmetic == Arithmetic::Reduced && m_routing.tokens == 1;
-    }
-    static bool takesTables(const ExpertView& view)
-    {
-        const auto* const matrices = std::get_if<VqExpert>(&view);
-        return matrices != nullptr && std::all_of(matrices->begin(), matrices->end(), kernels::takesTables);
+        return isFew(member) ? kRowsPerBlock : kRowsPerBlockOfMany;
     }
 
     // ---- what the products read
+
+    void prepareReduced(const VqExpert& matrices)
+    {
+        if (m_routing.tokens == 1) {
+            m_usesTables = std::all_of(matrices.begin(), matrices.end(), kernels::takesTables);
+            if (m_usesTables)
+                buildInputTables(matrices);
+            return;
+        }
+        m_usesWords = std::all_of(matrices.begin(), matrices.end(), kernels::takesWords);
+        for (std::size_t i = 0; m_usesWords && i < matrices.size(); ++i) {
+            const auto values = m_scratch.bookValues.subspan(i * kernels::kWordBookValues, kernels::kWordBookValues);
+            m_books[i] = kernels::buildWordBooks(matrices[i], values);
+        }
+    }
 
     void buildInputTables(const VqExpert& matrices)
     {
@@ -223,18 +233,30 @@ private:
         const std::size_t count = member.sideBySide();
         for (std::size_t i = 0; i < member.pairCount; ++i) {
             const float* const x = m_input.x + m_scratch.pairTokens[member.firstPair + i] * m_input.stride;
-            if (member.isFew()) {
+            if (isFew(member)) {
                 std::copy(x + columns.begin, x + columns.end, target + i * m_width + columns.begin);
                 continue;
             }
             for (std::size_t column = columns.begin; column < columns.end; ++column)
                 target[column * count + i] = x[column];
         }
-        if (member.isFew())
+        if (isFew(member))
             return;
         for (std::size_t i = member.pairCount; i < count; ++i) {
             for (std::size_t column = columns.begin; column < columns.end; ++column)
                 target[column * count + i] = 0;
+        }
+        splitSideBySide(target, columns, count);
+    }
+
+    // Columns of vectors side by side, from the first of a group on, become what products with many are computed of.
+    void splitSideBySide(float* x, const Range& columns, std::size_t count) const
+    {
+        if (!m_usesWords)
+            return;
+        for (std::size_t column = columns.begin; column < columns.end; column += kernels::kWordGroup) {
+            const std::size_t left = columns.end - column;
+            m_compute.kernels.splitWords(x + column * count, std::min(left, kernels::kWordGroup), count);
         }
     }
 
@@ -243,12 +265,13 @@ private:
     // Rows of gate and up, and their activation, which replaces gate.
     void computeHidden(const Member& member, const Range& rows, std::uint32_t worker) const
     {
-        if (!member.isFew()) {
+        if (!isFew(member)) {
             multiplySideBySide(member, kGate, inputs(member), gate(member), rows, worker);
             multiplySideBySide(member, kUp, inputs(member), up(member), rows, worker);
             const std::size_t first = rows.begin * member.sideBySide();
             activate(m_compute.kernels, m_config, gate(member) + first, up(member) + first,
                 rows.size() * member.sideBySide());
+            splitSideBySide(gate(member), rows, member.sideBySide());
             return;
         }
         for (const Matrix matrix : {kGate, kUp}) {
@@ -270,7 +293,7 @@ private:
         float* const y = output(member.firstPair);
         if (m_usesTables) {
             m_compute.kernels.multiplyTables(vqMatrix(member, kDown), hiddenTables(member), y, rows.begin, rows.end);
-        } else if (member.isFew()) {
+        } else if (isFew(member)) {
             const kernels::TokenInput hidden = {gate(member), m_config.expertWidth, member.pairCount};
             multiplyFew(member, kDown, hidden, {y, m_width}, rows, worker);
         } else {
@@ -298,6 +321,11 @@ private:
     void multiplySideBySide(
         const Member& member, Matrix matrix, const float* x, float* y, const Range& rows, std::uint32_t worker) const
     {
+        if (m_usesWords) {
+            kernels::multiplyWords(m_compute.kernels, vqMatrix(member, matrix), m_books[matrix],
+                {x, member.sideBySide()}, y, rows.begin, rows.end, m_compute.tile(worker));
+            return;
+        }
         std::visit(
             [&](const auto& matrices) {
                 multiply(m_compute.kernels, matrices[matrix], kernels::SideBySide{x, member.sideBySide()}, y,
@@ -360,6 +388,8 @@ private:
     const std::uint32_t m_partTokens;
     std::array<Member, ExpertPipeline::kPlacesMax> m_members;
     bool m_usesTables = false;
+    bool m_usesWords = false;
+    std::array<kernels::WordBooks, 3> m_books; // in words
 };
 
 } // namespace

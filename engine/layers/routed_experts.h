@@ -23,8 +23,9 @@ namespace waste {
 // Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result does not
 // depend on the order of arrival.
 //
-// One token's reduced products come from tables, where the experts' format has them; all others are exact. Few vectors
-// are multiplied while rows are decoded; more of them lie side by side, and rows are decoded once for all.
+// Few vectors are multiplied while rows are decoded; more of them lie side by side, and rows are decoded once for all.
+// Reduced products, where the experts' format has them: of one token by tables, of vectors side by side in words. All
+// others are exact.
 
 struct RoutedScratch {
     // Pairs by ascending expert, those of one expert by ascending token.
@@ -42,6 +43,8 @@ struct RoutedScratch {
     std::span<float> inputScales; // [2][blocks]
     std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytes]
     std::span<float> hiddenScales; // [k][blocks]
+
+    std::span<std::int16_t> bookValues; // [3][kWordBookValues], unless all chunks are single tokens
 
     template<typename A>
     static RoutedScratch carve(A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax)
@@ -65,6 +68,7 @@ struct RoutedScratch {
         scratch.inputScales = arena.template take<float>(2 * blocksOf(inputPositions));
         scratch.hiddenEntries = arena.template take<std::uint8_t>(oneToken * hiddenPositions * kernels::kTableBytes);
         scratch.hiddenScales = arena.template take<float>(oneToken * blocksOf(hiddenPositions));
+        scratch.bookValues = arena.template take<std::int16_t>(chunkTokensMax == 1 ? 0 : 3 * kernels::kWordBookValues);
         return scratch;
     }
     // Experts at work at a time: all of one token's; of more tokens so many that every core has something to do while

@@ -44,6 +44,7 @@ Result<BenchEngine> BenchEngine::open(const std::filesystem::path& model, const 
     WASTE_TRY(const auto container, Container::open(model));
     EngineOptions engineOptions;
     engineOptions.contextTokens = options.contextTokens;
+    engineOptions.exact = options.exact;
     const MemoryPlan::Request request{.contextTokens = options.contextTokens};
     WASTE_TRY(const MemoryPlan plan, MemoryPlan::compute(*container, request, Machine::detect()));
     const std::uint64_t minimum = plan.minimumExpertCacheBytes;

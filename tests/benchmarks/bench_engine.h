@@ -18,6 +18,7 @@ public:
     struct Options {
         std::uint64_t cacheBytes = 0; // for experts; at least those of two layers are kept in any case
         std::uint32_t contextTokens = 1024;
+        bool exact = false; // no reduced kernels
     };
     static Result<BenchEngine> open(const std::filesystem::path& model, const Options& options);
 

@@ -76,5 +76,6 @@ void measureVision(Table& table);
 void measureConversion(Table& table);
 // Conversions of the built-in model, which stay in `folder`.
 void measureQuality(Table& table, const std::filesystem::path& folder);
+void measureReduced(Table& table, const std::filesystem::path& folder);
 
 } // namespace waste::benchmark

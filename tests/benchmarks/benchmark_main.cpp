@@ -23,7 +23,7 @@ int usage()
                "  --quick         small containers, a minute\n"
                "  --folder DIR    where the containers of random weights are made and kept (default build/bench)\n"
                "  --vq4p          experts of 4 x 64 codebook entries instead of 3 x 256\n"
-               "  --only SECTION  kernels, vision, conversion, quality, routes, opening, decode or context\n",
+               "  --only SECTION  kernels, vision, conversion, quality, reduced, routes, opening, decode or context\n",
         stderr);
     return 2;
 }
@@ -71,6 +71,8 @@ int main(int argc, char** argv)
         measureConversion(table);
     if (wanted("quality"))
         measureQuality(table, options.models.folder);
+    if (wanted("reduced"))
+        measureReduced(table, options.models.folder);
     if (wanted("routes"))
         measureRoutes(table, WASTE_FIXTURES "/routes/kimi_linear_300.jsonl");
     if (wanted("opening"))
