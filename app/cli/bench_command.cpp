@@ -198,7 +198,7 @@ private:
         text += rateRow("decode", total.decodedTokens, summary.decode);
         text += printfText("experts   %.1f %% found in the cache (%llu of %llu while decoding)\n",
             100 * summary.hitRate(), static_cast<unsigned long long>(total.expertHits),
-            static_cast<unsigned long long>(total.expertHits + total.expertMisses));
+            static_cast<unsigned long long>(total.expertHits) + total.expertMisses);
         text += "disk      " + host::formatAmount(summary.bytesPerToken()) + "/token, "
             + host::formatAmount(static_cast<double>(total.bytesRead)) + " in all at "
             + host::formatAmount(summary.diskRate()) + "/s";
