@@ -34,7 +34,7 @@ void splitFour(float* x, std::size_t columns, std::size_t count)
     };
     for (std::size_t pair = 0; pair < columns / 2; ++pair) {
         const uint32x4_t both = vsliq_n_u32(words(2 * pair), words(2 * pair + 1), 16);
-        vst1q_u32(reinterpret_cast<std::uint32_t*>(x + pair * count), both);
+        vst1q_f32(x + pair * count, vreinterpretq_f32_u32(both));
     }
     vst1q_f32(x + columns / 2 * count, masked(vdivq_f32(largest, most), vorrq_u32(isSplit, isNoNumber)));
 }
@@ -64,8 +64,10 @@ void unpackRows(const VqMatrixView& matrix, const WordBooks& books, std::size_t 
     for (std::size_t row = rowBegin; row < rowEnd; ++row, words += stride) {
         const std::uint8_t* indices =
             matrix.indices + row / block * blockBytes + (begin / kWordColumns * block + row % block) * kBytes;
-        for (std::size_t column = 0; column < end - begin; column += kWordColumns, indices += block * kBytes)
-            vst1q_s16(words + column, sumEntries<kBits, kStages>(books, indices));
+        for (std::size_t column = 0; column < end - begin; column += kWordColumns, indices += block * kBytes) {
+            const int16x8_t sum = sumEntries<kBits, kStages>(books, indices); // no argument: Clang's stores are macros
+            vst1q_s16(words + column, sum);
+        }
     }
 }
 
