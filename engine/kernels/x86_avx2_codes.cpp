@@ -189,9 +189,10 @@ void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, s
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
     const Columns x(vector, 1);
-    __m256 best = scoreChunk(book, x, 0);
+    // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
+    __m256 best = _mm256_broadcastss_ps(_mm256_castps256_ps128(scoreChunk(book, x, 0)));
     __m256i bestChunk = _mm256_setzero_si256();
-    for (std::size_t chunk = 1; chunk < book.entries / kWidth; ++chunk) {
+    for (std::size_t chunk = 0; chunk < book.entries / kWidth; ++chunk) {
         const __m256 score = scoreChunk(book, x, chunk);
         const __m256 isLess = _mm256_cmp_ps(score, best, _CMP_LT_OQ);
         best = _mm256_blendv_ps(best, score, isLess);

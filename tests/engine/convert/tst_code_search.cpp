@@ -47,6 +47,16 @@ void addShapes()
     }
 }
 
+std::vector<const KernelTable*> tablesOfThisCpu()
+{
+    std::vector<const KernelTable*> tables;
+    for (const char* isa : instructionSets()) {
+        if (const Result<const KernelTable*> table = selectKernels(isa))
+            tables.push_back(*table);
+    }
+    return tables;
+}
+
 constexpr BeamWidth kWidths[] = {BeamWidth::Eight, BeamWidth::Sixteen, BeamWidth::ThirtyTwo, BeamWidth::SixtyFour};
 
 } // namespace
@@ -66,17 +76,19 @@ private Q_SLOTS:
         std::fill_n(vectors.begin(), kCodeColumns, 0.0F);
         std::fill_n(vectors.begin() + kCodeColumns, kCodeColumns, 3e30F); // far beyond all sums
         std::fill_n(vectors.begin() + 2 * kCodeColumns, kCodeColumns, -1e-40F);
-        const CodeSearch plain(**selectKernels("scalar"), stageCount, books);
-        const CodeSearch fastest(**selectKernels(nullptr), stageCount, books);
-        for (const BeamWidth width : kWidths) {
-            std::vector<std::uint8_t> expected(200 * stageCount);
-            std::vector<std::uint8_t> found(200 * stageCount);
-            plain.search(width, vectors.data(), 200, expected.data());
-            fastest.search(width, vectors.data(), 200, found.data());
-            QVERIFY(found == expected);
-            // Whoever cuts the vectors into pieces.
-            fastest.search(width, vectors.data() + 7 * kCodeColumns, 1, found.data());
-            QVERIFY(std::equal(found.begin(), found.begin() + stages, expected.begin() + 7 * stages));
+        const CodeSearch plain(scalarTable(), stageCount, books);
+        for (const KernelTable* const table : tablesOfThisCpu()) {
+            const CodeSearch search(*table, stageCount, books);
+            for (const BeamWidth width : kWidths) {
+                std::vector<std::uint8_t> expected(200 * stageCount);
+                std::vector<std::uint8_t> found(200 * stageCount);
+                plain.search(width, vectors.data(), 200, expected.data());
+                search.search(width, vectors.data(), 200, found.data());
+                QVERIFY2(found == expected, table->name);
+                // Whoever cuts the vectors into pieces.
+                search.search(width, vectors.data() + 7 * kCodeColumns, 1, found.data());
+                QVERIFY2(std::equal(found.begin(), found.begin() + stages, expected.begin() + 7 * stages), table->name);
+            }
         }
     }
 
@@ -92,14 +104,23 @@ private Q_SLOTS:
         std::vector<float> book = gaussians(static_cast<std::size_t>(entries) * kCodeColumns, 1);
         // Some entries twice: of equally near ones the first is found.
         std::copy_n(book.begin(), 20 * kCodeColumns, book.begin() + 21 * kCodeColumns);
-        const std::vector<float> vectors = gaussians(1000 * kCodeColumns, 2);
+        std::vector<float> vectors = gaussians(1000 * kCodeColumns, 2);
+        constexpr float kInfinity = std::numeric_limits<float>::infinity();
+        // Of some vectors only some entries have a score that is a number.
+        for (std::size_t i = 0; i < 64; ++i) {
+            for (std::size_t d = 0; d <= i % 4; ++d)
+                vectors[i * kCodeColumns + d] = (i >> (2 + d)) % 2 == 0 ? kInfinity : -kInfinity;
+        }
+        vectors[100 * kCodeColumns + 1] = std::numeric_limits<float>::quiet_NaN();
         std::vector<std::uint8_t> expected(1000);
-        std::vector<std::uint8_t> found(1000);
-        CodebookSearch(**selectKernels("scalar"), book).nearest(vectors.data(), 1000, expected.data());
-        CodebookSearch(**selectKernels(nullptr), book).nearest(vectors.data(), 1000, found.data());
-        QVERIFY(found == expected);
-        for (const std::uint8_t entry : found)
+        CodebookSearch(scalarTable(), book).nearest(vectors.data(), 1000, expected.data());
+        for (const std::uint8_t entry : expected)
             QVERIFY(entry < 21 || entry >= 41);
+        for (const KernelTable* const table : tablesOfThisCpu()) {
+            std::vector<std::uint8_t> found(1000);
+            CodebookSearch(*table, book).nearest(vectors.data(), 1000, found.data());
+            QVERIFY2(found == expected, table->name);
+        }
     }
 
     void aWidthOfAllEntriesFindsTheBestCodeOfTwoStages()
