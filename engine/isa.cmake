@@ -7,8 +7,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
     set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
-    set_source_files_properties(kernels/arm_neon.cpp kernels/arm_neon_planes.cpp kernels/arm_neon_tables.cpp
-        kernels/arm_neon_panels.cpp kernels/arm_neon_weights.cpp kernels/arm_neon_words.cpp
+    set_source_files_properties(kernels/arm_neon.cpp kernels/arm_neon_codes.cpp kernels/arm_neon_planes.cpp
+        kernels/arm_neon_tables.cpp kernels/arm_neon_panels.cpp kernels/arm_neon_weights.cpp
+        kernels/arm_neon_words.cpp
         PROPERTIES COMPILE_OPTIONS "-O3")
     set_source_files_properties(kernels/arm_neon_dotprod.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8.2-a+dotprod")
     set_source_files_properties(kernels/arm_pmull.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8-a+crypto")

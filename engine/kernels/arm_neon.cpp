@@ -1,7 +1,6 @@
 #if defined(__aarch64__)
 
 #include "kernels/arm_neon.h"
-#include "kernels/scalar_codes.h"
 
 // Loops over f32 for NEON. Each output element has a fixed structure of lanes, whatever else is computed beside it.
 
@@ -396,8 +395,8 @@ constexpr KernelTable tableWith(const char* name, decltype(KernelTable::multiply
         .splitWords = neon::splitWords,
         .unpackVqWords = neon::unpackVqWords,
         .addWordProduct = neon::addWordProduct,
-        .nearestEntries = scalar::nearestEntries,
-        .searchCodes = scalar::searchCodes,
+        .nearestEntries = neon::nearestEntries,
+        .searchCodes = neon::searchCodes,
     };
 }
 

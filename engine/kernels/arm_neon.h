@@ -42,6 +42,10 @@ void addWordProduct(const KernelTable::WordProduct& product);
 void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
 void multiplyPanel(const KernelTable::PanelTimesTokens& product);
 
+// arm_neon_codes.cpp
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries);
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes);
+
 } // namespace neon
 
 namespace neon_dotprod { // arm_neon_dotprod.cpp

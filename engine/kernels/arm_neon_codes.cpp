@@ -1,0 +1,251 @@
+#if defined(__aarch64__)
+
+#include "kernels/arm_neon.h"
+
+// The searches of scalar_codes.cpp, four entries at a time where they are scored and sixteen where sums are made.
+// Products and sums of f32 are rounded one by one, as there.
+
+namespace waste::kernels {
+
+namespace {
+
+// Beginnings of codes.
+struct Beam {
+    std::size_t count = 0;
+    std::int16_t sums[kBeamWidthMax];
+    std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
+};
+
+struct Columns {
+    float values[kCodeColumns];
+
+    Columns(const float* x, float factor)
+    {
+        for (std::size_t d = 0; d < kCodeColumns; ++d)
+            values[d] = x[d] * factor;
+    }
+};
+
+// ½‖c‖² − x·c for four entries.
+float32x4_t scoreFour(const CodeBook& book, const Columns& x, std::size_t entry)
+{
+    const float* const columns = book.columns + entry / kCodeLanes * kCodeLanes * kCodeColumns + entry % kCodeLanes;
+    const auto product = [&](std::size_t d) { return vmulq_n_f32(vld1q_f32(columns + d * kCodeLanes), x.values[d]); };
+    float32x4_t even = vsubq_f32(vld1q_f32(book.halfNorms + entry), product(0));
+    float32x4_t odd = product(1);
+    for (std::size_t d = 2; d < kCodeColumns; d += 2) {
+        even = vsubq_f32(even, product(d));
+        odd = vaddq_f32(odd, product(d + 1));
+    }
+    return vsubq_f32(even, odd);
+}
+
+// 1, or what brings x within reach.
+float factorWithin(float reach, const float* x)
+{
+    float square = 0;
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        square += x[d] * x[d];
+    return square <= reach * reach ? 1 : reach / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0);
+}
+
+// units[stage][productPlace(entry)]
+template<std::size_t kEntries>
+void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
+{
+    const Columns x(vector, factorWithin(books.reach, vector));
+    for (std::size_t stage = 0; stage < books.stages; ++stage, units += kEntries) {
+        const auto score = [&](std::size_t entry) {
+            return vcvtnq_s32_f32(vmulq_n_f32(scoreFour(books.books[stage], x, entry), books.scale));
+        };
+        for (std::size_t e = 0; e < kEntries; e += 2 * kCodeLanes) {
+            for (std::size_t half = 0; half < 2; ++half) {
+                const std::size_t first = e + half * kWidth;
+                const int16x8_t both = vqmovn_high_s32(vqmovn_s32(score(first)), score(first + kCodeLanes));
+                vst1q_s16(units + e + half * kCodeLanes, both);
+            }
+        }
+    }
+}
+
+template<std::size_t kDepth>
+void insert(int32x4_t* best, int32x4_t key)
+{
+    for (std::size_t d = 0; d + 1 < kDepth; ++d) {
+        const int32x4_t larger = vmaxq_s32(best[d], key);
+        best[d] = vminq_s32(best[d], key);
+        key = larger;
+    }
+    best[kDepth - 1] = vminq_s32(best[kDepth - 1], key);
+}
+
+// The best continuations of all beginnings with one stage more: [bins][depth][lanes].
+template<std::size_t kStage, std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
+void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::int32_t* keys)
+{
+    static_assert(kBins <= 2);
+    const std::int16_t* const ownUnits = units + kStage * kEntries;
+    int32x4_t best[kBins][2][kDepth]; // the lower and the upper lanes apart
+    for (std::size_t i = 0; i < kBins * 2 * kDepth; ++i)
+        best[i / (2 * kDepth)][i / kDepth % 2][i % kDepth] = vdupq_n_s32(0x7FFFFFFF);
+    const int16x8_t one = vdupq_n_s16(1);
+    int16x8_t candidate = vdupq_n_s16(0);
+    for (std::size_t parent = 0; parent < beam.count; ++parent) {
+        const std::int16_t* rows[kCodeStagesMax];
+        for (std::size_t t = 0; t < kStage; ++t)
+            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kEntries;
+        const int16x8_t sumBefore = vdupq_n_s16(beam.sums[parent]);
+        for (std::size_t e = 0; e < kEntries; e += 2 * kCodeLanes) {
+            const auto sumOfHalf = [&](std::size_t half) {
+                const std::size_t place = e + half * kCodeLanes;
+                int16x8_t sum = vqaddq_s16(sumBefore, vld1q_s16(ownUnits + place));
+                for (std::size_t t = 0; t < kStage; ++t)
+                    sum = vqaddq_s16(sum, vld1q_s16(rows[t] + place));
+                return sum;
+            };
+            const auto keysOf = [](int16x8_t sums) { return vreinterpretq_s32_s16(sums); };
+            const int16x8_t lower = sumOfHalf(0);
+            const int16x8_t upper = sumOfHalf(1);
+            insert<kDepth>(best[0][0], keysOf(vzip1q_s16(candidate, lower)));
+            insert<kDepth>(best[0][1], keysOf(vzip1q_s16(candidate, upper)));
+            candidate = vaddq_s16(candidate, one);
+            insert<kDepth>(best[kBins - 1][0], keysOf(vzip2q_s16(candidate, lower)));
+            insert<kDepth>(best[kBins - 1][1], keysOf(vzip2q_s16(candidate, upper)));
+            candidate = vaddq_s16(candidate, one);
+        }
+    }
+    for (std::size_t i = 0; i < kBins * kDepth; ++i) {
+        vst1q_s32(keys + i * kCodeLanes, best[i / kDepth][0][i % kDepth]);
+        vst1q_s32(keys + i * kCodeLanes + kWidth, best[i / kDepth][1][i % kDepth]);
+    }
+}
+
+template<std::size_t kEntries>
+std::uint32_t grownCode(const Beam& beam, std::size_t stage, std::int32_t key, std::size_t lane)
+{
+    constexpr std::size_t kChunks = kEntries / kCodeLanes;
+    const std::uint32_t candidate = static_cast<std::uint32_t>(key) % (1U << kCandidateBits);
+    const auto entry = static_cast<std::uint32_t>(candidate % kChunks * kCodeLanes + lane);
+    return beam.codes[candidate / kChunks] | entry << (8 * stage);
+}
+
+template<std::size_t kStage, std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
+void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
+{
+    constexpr std::size_t kCount = kBins * kDepth * kCodeLanes;
+    std::int32_t keys[kCount];
+    findBest<kStage, kEntries, kBins, kDepth>(books, units, beam, keys);
+    next.count = kCount;
+    for (std::size_t i = 0; i < kCount; ++i) {
+        next.sums[i] = static_cast<std::int16_t>(keys[i] >> kCandidateBits);
+        next.codes[i] = grownCode<kEntries>(beam, kStage, keys[i], i % kCodeLanes);
+    }
+}
+
+template<std::size_t kStage, std::size_t kEntries>
+std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
+{
+    std::int32_t keys[kCodeLanes];
+    findBest<kStage, kEntries, 1, 1>(books, units, beam, keys);
+    std::size_t best = 0;
+    for (std::size_t lane = 1; lane < kCodeLanes; ++lane) {
+        if (keys[lane] < keys[best])
+            best = lane;
+    }
+    return grownCode<kEntries>(beam, kStage, keys[best], best);
+}
+
+template<std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
+void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    std::int16_t units[kCodeStagesMax * kEntries];
+    Beam beams[2];
+    for (std::size_t i = 0; i < count; ++i) {
+        scoreEntries<kEntries>(books, vectors + i * kCodeColumns, units);
+        beams[0].count = 1;
+        beams[0].sums[0] = 0;
+        beams[0].codes[0] = 0;
+        expand<0, kEntries, kBins, kDepth>(books, units, beams[0], beams[1]);
+        std::uint32_t code = 0;
+        if (books.stages == 2) {
+            code = finish<1, kEntries>(books, units, beams[1]);
+        } else {
+            expand<1, kEntries, kBins, kDepth>(books, units, beams[1], beams[0]);
+            if (books.stages == 3) {
+                code = finish<2, kEntries>(books, units, beams[0]);
+            } else {
+                expand<2, kEntries, kBins, kDepth>(books, units, beams[0], beams[1]);
+                code = finish<3, kEntries>(books, units, beams[1]);
+            }
+        }
+        for (std::size_t stage = 0; stage < books.stages; ++stage)
+            codes[i * books.stages + stage] = static_cast<std::uint8_t>(code >> (8 * stage));
+    }
+}
+
+template<std::size_t kEntries>
+void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    switch (width) {
+    case BeamWidth::Eight:
+        return searchAll<kEntries, 1, 1>(books, vectors, count, codes);
+    case BeamWidth::Sixteen:
+        return searchAll<kEntries, 1, 2>(books, vectors, count, codes);
+    case BeamWidth::ThirtyTwo:
+        return searchAll<kEntries, 1, 4>(books, vectors, count, codes);
+    case BeamWidth::SixtyFour:
+        return searchAll<kEntries, 2, 4>(books, vectors, count, codes);
+    }
+}
+
+std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
+{
+    const Columns x(vector, 1);
+    // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
+    const float32x4_t first = vdupq_laneq_f32(scoreFour(book, x, 0), 0);
+    float32x4_t best[2] = {first, first};
+    uint32x4_t bestChunk[2] = {};
+    for (std::size_t chunk = 0; chunk < book.entries / kCodeLanes; ++chunk) {
+        for (std::size_t half = 0; half < 2; ++half) {
+            const float32x4_t score = scoreFour(book, x, chunk * kCodeLanes + half * kWidth);
+            const uint32x4_t isLess = vcltq_f32(score, best[half]);
+            best[half] = vbslq_f32(isLess, score, best[half]);
+            bestChunk[half] = vbslq_u32(isLess, vdupq_n_u32(static_cast<std::uint32_t>(chunk)), bestChunk[half]);
+        }
+    }
+    float scores[kCodeLanes];
+    std::uint32_t chunks[kCodeLanes];
+    for (std::size_t half = 0; half < 2; ++half) {
+        vst1q_f32(scores + half * kWidth, best[half]);
+        vst1q_u32(chunks + half * kWidth, bestChunk[half]);
+    }
+    std::size_t lane = 0;
+    for (std::size_t other = 1; other < kCodeLanes; ++other) {
+        if (scores[other] < scores[lane] || (scores[other] == scores[lane] && chunks[other] < chunks[lane]))
+            lane = other;
+    }
+    return static_cast<std::uint8_t>(chunks[lane] * kCodeLanes + lane);
+}
+
+} // namespace
+
+namespace neon {
+
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries)
+{
+    for (std::size_t i = 0; i < count; ++i)
+        entries[i] = nearestEntry(book, vectors + i * kCodeColumns);
+}
+
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    if (books.books[0].entries == 64)
+        searchWith<64>(books, width, vectors, count, codes);
+    else
+        searchWith<256>(books, width, vectors, count, codes);
+}
+
+} // namespace neon
+
+} // namespace waste::kernels
+#endif
