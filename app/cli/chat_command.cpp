@@ -2,8 +2,10 @@
 #include "cli/chat_dialogue.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "host/data_url.h"
 #include "host/generation_defaults.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,8 @@
 namespace waste::cli {
 
 namespace {
+
+constexpr std::size_t kPictureCheckBytesMax = std::size_t{64} << 20; // 11 million pixels of an ordinary JPEG
 
 class ChatCommand final : public Command {
 public:
@@ -41,6 +45,7 @@ public:
         output.plain(line + "\n");
         if (m_flags.options.vision == VisionUse::Never)
             m_flags.options.vision = VisionUse::WhenNeeded;
+        WASTE_TRY(const std::size_t pictureCheckBytesMax, planPictureCheck(*container));
         WASTE_TRY(const auto engine, openEngine(container, m_flags, output, context.cancel));
         WASTE_TRY(auto session, engine->createSession());
         output.plain(
@@ -48,7 +53,7 @@ public:
 
         host::ChatSession chat(*engine, std::move(session), format, recommended);
         ChatDialogue dialogue(*engine, chat, *format,
-            {m_chat, m_sampling, recommended, true, !m_noStatistics, m_pictures.detail}, context);
+            {m_chat, m_sampling, recommended, true, !m_noStatistics, m_pictures.detail, pictureCheckBytesMax}, context);
         if (m_system)
             dialogue.setSystem(*m_system);
         if (m_session)
@@ -59,6 +64,20 @@ public:
     }
 
 private:
+    // A look at a picture, when it is chosen, takes memory of its own: until the first question with a picture the
+    // plan's room for pictures holds experts. Where the budget has none to spare, the look ends with the header.
+    Result<std::size_t> planPictureCheck(const Container& container)
+    {
+        WASTE_TRY(const MemoryPlan plan, memoryPlan(container, m_flags));
+        EngineFlags flags = m_flags;
+        flags.options.programBytes = plan.programBytes + kPictureCheckBytesMax + host::kPictureBytesMax;
+        WASTE_TRY(const MemoryPlan larger, memoryPlan(container, flags));
+        if (!larger.check() || !larger.visionFits)
+            return std::size_t{0};
+        m_flags = flags;
+        return kPictureCheckBytesMax;
+    }
+
     // A file that makes no sense keeps nobody from talking to the model.
     static SamplingOptions recommendedSampling(const Container& container, Output& output)
     {

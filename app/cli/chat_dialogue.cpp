@@ -61,8 +61,12 @@ Result<int> ChatDialogue::run()
         if (!*turn)
             break;
         m_cancel.reset(); // from here on Ctrl-C stops the reply, not the program
+        if (trimmed(**turn).empty())
+            continue;
         if (Status done = handle(**turn); !done) {
-            WASTE_TRY_STATUS(passOver(std::move(done.error())));
+            WASTE_TRY_STATUS(noteFailure(std::move(done.error())));
+        } else if (!m_isOver) { // /quit says nothing
+            m_failureIsLastWord = false;
         }
     }
     if (m_isInteractive)
@@ -70,14 +74,14 @@ Result<int> ChatDialogue::run()
     return outcome();
 }
 
-Status ChatDialogue::passOver(Error error)
+Status ChatDialogue::noteFailure(Error error)
 {
     if (error.code == ErrorCode::Cancelled)
         return m_isInteractive ? Status() : error; // at a terminal: back to the prompt
     if (!m_isInteractive) {
         error.message = "line " + std::to_string(m_turnLine) + ": " + error.message;
         ++m_failedTurns;
-        m_failedLine = m_turnLine;
+        m_failureIsLastWord = true;
         m_lastFailure = error;
     }
     m_output.error(error);
@@ -89,7 +93,7 @@ Result<int> ChatDialogue::outcome() const
 {
     if (m_failedTurns == 0)
         return 0;
-    if (m_failedLine == m_turnLine)
+    if (m_failureIsLastWord)
         return host::errorKind(m_lastFailure.code).exitCode;
     Error error = m_lastFailure;
     error.message = host::countText(m_failedTurns, "line") + " of the input could not be done"
@@ -135,8 +139,6 @@ Result<std::string> ChatDialogue::readQuoted(std::string text)
 
 Status ChatDialogue::handle(const std::string& turn)
 {
-    if (trimmed(turn).empty())
-        return {};
     if (turn.starts_with('/') && !turn.starts_with("//"))
         return runSlashCommand(turn);
     std::string question = turn.starts_with("//") ? turn.substr(1) : turn;

@@ -12,6 +12,7 @@
 #include "waste/engine.h"
 #include "waste/result.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -34,6 +35,8 @@ public:
         bool showThinking = true;
         bool statistics = true; // a line after every answer
         PictureDetail detail = PictureDetail::Full;
+        std::size_t pictureCheckBytesMax =
+            0; // what looking at a picture before it is sent may take, see checkPicture()
     };
     ChatDialogue(
         Engine& engine, host::ChatSession& session, const ChatFormat& format, Options options, CommandContext& context);
@@ -52,7 +55,7 @@ private:
     Result<std::optional<std::string>> readLine();
     Result<std::string> readQuoted(std::string first);
     Status handle(const std::string& turn);
-    Status passOver(Error error); // an error that is not passed over ends the dialogue
+    Status noteFailure(Error error); // the dialogue goes on, unless this is an error, too
     Result<int> outcome() const;
 
     // Commands. Their arguments are trimmed; an error is told and the dialogue goes on.
@@ -104,8 +107,8 @@ private:
     std::uint64_t m_linesRead = 0;
     std::uint64_t m_turnLine = 0; // where the turn in hand begins, counted from 1
     std::uint64_t m_failedTurns = 0;
-    std::uint64_t m_failedLine = 0; // of the last of them
-    Error m_lastFailure;
+    Error m_lastFailure; // of the last of them
+    bool m_failureIsLastWord = false; // nothing was answered since
 };
 
 } // namespace waste::cli

@@ -22,7 +22,6 @@ namespace waste::cli {
 namespace {
 
 constexpr std::size_t kShownMessages = 4; // after /load
-constexpr std::size_t kPictureCheckBytesMax = std::size_t{64} << 20; // 11 million pixels of an ordinary JPEG
 
 Error wrong(std::string message)
 {
@@ -64,7 +63,8 @@ std::span<const ChatDialogue::SlashCommand> ChatDialogue::slashCommands()
         SlashCommand{"/think", "on|off", "think before answering", &ChatDialogue::think},
         SlashCommand{"/image", "FILE", "show a picture with the next question; may be repeated", &ChatDialogue::image},
         SlashCommand{"/detail", "full|half", "half: later pictures take half the positions", &ChatDialogue::detail},
-        SlashCommand{"/noimage", "", "take pictures not sent back, free the vision tower", &ChatDialogue::removeImages},
+        SlashCommand{
+            "/noimage", "", "take back pictures not sent, free the model's picture part", &ChatDialogue::removeImages},
         SlashCommand{"/file", "FILE", "put a text file in front of the next question", &ChatDialogue::insertFile},
         SlashCommand{"/save", "[TITLE]", "give the conversation a title", &ChatDialogue::save},
         SlashCommand{"/load", "NAME", "continue a kept conversation", &ChatDialogue::load},
@@ -177,9 +177,9 @@ Status ChatDialogue::attach(const std::filesystem::path& file)
     const std::string name = textOfPath(file);
     if (m_pictures.size() == kPicturesMax)
         return wrong(name + ": a question holds at most " + std::to_string(kPicturesMax) + " pictures");
-    WASTE_TRY(const std::string bytes, readPicture(file, name));
+    WASTE_TRY(const std::string bytes, readPicture(file));
     WASTE_TRY(const Picture picture,
-        host::checkPicture(m_engine.container(), bytes, name, m_options.detail, kPictureCheckBytesMax));
+        host::checkPicture(m_engine.container(), bytes, name, m_options.detail, m_options.pictureCheckBytesMax));
     const std::uint64_t taken = m_session.usedTokens() + m_picturePositions;
     if (taken + picture.positionCount >= m_engine.plan().contextTokens)
         return wrong(name + " has " + std::to_string(picture.positionCount) + " positions, and " + std::to_string(taken)
@@ -211,8 +211,10 @@ Status ChatDialogue::removeImages(std::string_view)
 {
     const std::size_t count = m_pictures.size();
     forgetPictures();
+    const bool wasLoaded = m_engine.isVisionLoaded();
     WASTE_TRY_STATUS(m_engine.releaseVision());
-    m_output.plain("(" + host::countText(count, "picture") + " taken back; the vision tower is out of memory)\n");
+    m_output.plain("(" + host::countText(count, "picture") + " taken back"
+        + (wasLoaded ? "; the memory of the model's picture part is free again" : "") + ")\n");
     return {};
 }
 

@@ -61,7 +61,8 @@ public:
     {
         if (m_options.source.empty() || m_options.target.empty())
             return Error{ErrorCode::InvalidArgument, "", "convert needs --src DIR and --out MODEL"};
-        if (const std::string hint = hintOnSource(m_options.source); !hint.empty())
+        // A download that is followed may have begun a moment ago, without a file to judge it by.
+        if (const std::string hint = m_options.follow ? "" : hintOnSource(m_options.source); !hint.empty())
             return Error{ErrorCode::NotFound, "", textOfPath(m_options.source) + ": " + hint};
         if (m_options.expertFormat == ExpertFormat::Vq2r)
             context.output.warning("vq2r stores experts with an error of about a third; answers suffer");

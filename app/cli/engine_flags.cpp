@@ -110,6 +110,7 @@ Result<MemoryPlan> memoryPlan(const Container& container, const EngineFlags& fla
         options.threadCount > 0 ? options.threadCount : static_cast<std::uint32_t>(options.cpus.size());
     request.prefillChunkTokens = options.prefillChunkTokens;
     request.vision = options.vision;
+    request.programBytes = options.programBytes;
     return MemoryPlan::compute(container, request, Machine::detect());
 }
 
@@ -142,8 +143,10 @@ Result<std::unique_ptr<Engine>> openEngine(
     };
     auto opened = Engine::open(std::move(container), options, progress, &cancel);
     output.endProgress();
-    if (const std::string hint = forgottenUnitHint(options.budgetBytes); !opened && !hint.empty())
-        opened.error().message += " (" + hint + ")";
+    if (!opened && opened.error().code == ErrorCode::RamBudget) {
+        if (const std::string hint = forgottenUnitHint(options.budgetBytes); !hint.empty())
+            opened.error().message += " (" + hint + ")";
+    }
     WASTE_TRY(auto engine, std::move(opened));
 
     const MemoryPlan& plan = engine->plan();

@@ -91,12 +91,18 @@ Finding ioUringFinding(const MachineFacts& machine)
     return {Level::Good, "io_uring", "This system has no io_uring; reader threads take its place."};
 }
 
+// Often kibibytes.
+std::string lockableText(const MachineFacts& machine)
+{
+    return host::formatAmount(static_cast<double>(machine.lockableBytes));
+}
+
 Finding lockingFinding(const MachineFacts& machine)
 {
     if (machine.lockableBytes >= kLockableMin)
         return {Level::Good, "memory_lock", "Memory may be locked, so --lock-trunk works."};
     return {Level::Good, "memory_lock",
-        "No memory needs to be locked. Up to " + formatSize(machine.lockableBytes)
+        "No memory needs to be locked. Up to " + lockableText(machine)
             + " may be (ulimit -l), which matters to --lock-trunk alone."};
 }
 
@@ -162,7 +168,7 @@ Finding trunkLockFinding(const MemoryPlan& plan, const MachineFacts& machine)
 {
     return {Level::Advice, "lock_trunk",
         "--lock-trunk cannot work: the trunk takes " + formatSize(plan.trunkBytes) + ", and only "
-            + formatSize(machine.lockableBytes) + " of memory may be locked (`ulimit -l` raises it)."};
+            + lockableText(machine) + " of memory may be locked (`ulimit -l` raises it)."};
 }
 
 std::vector<Finding> findingsOf(const Container& container, const MemoryPlan& plan, const MachineFacts& machine)

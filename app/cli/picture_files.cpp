@@ -3,12 +3,14 @@
 #include "cli/printf_text.h"
 #include "cli/value_parsers.h"
 #include "host/data_url.h"
+#include "host/size_text.h"
 
 #include "waste/files.h"
 
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace waste::cli {
@@ -20,14 +22,32 @@ std::span<const std::byte> bytesOf(const std::string& text)
     return std::as_bytes(std::span(text));
 }
 
-// What a reference holds, and how to call it in messages.
+Error invalidImage(std::string message)
+{
+    return {ErrorCode::Io, "invalid_image", std::move(message)};
+}
+
+// A picture of an earlier question, or of this one. The former has a place for what the model saw, and a name that
+// says nothing of where it is kept.
+Result<std::string> readAttached(const host::AttachedPicture& picture)
+{
+    if (picture.rowsFile.empty())
+        return readPicture(picture.file);
+    auto bytes = readFile(picture.file, host::kPictureBytesMax);
+    if (!bytes)
+        return invalidImage(picture.name + " was kept with this conversation and cannot be read any more ("
+            + bytes.error().message + "); put the file back, or begin another conversation");
+    return bytes;
+}
+
+// What a reference holds.
 Result<std::string> bytesOf(const ImageReference& reference)
 {
     using Kind = ImageReference::Kind;
     if (reference.kind == Kind::Data)
         return host::decodeBase64(reference.value);
     if (reference.kind == Kind::Path)
-        return readPicture(pathOfText(reference.value), reference.value);
+        return readPicture(pathOfText(reference.value));
     if (reference.value.starts_with("data:"))
         return host::decodeDataUrl(reference.value);
     return Error{ErrorCode::InvalidArgument, "remote_image_refused",
@@ -36,22 +56,19 @@ Result<std::string> bytesOf(const ImageReference& reference)
 
 } // namespace
 
-Result<std::string> readPicture(const std::filesystem::path& file, const std::string& name)
+Result<std::string> readPicture(const std::filesystem::path& file)
 {
     auto bytes = readFile(file, host::kPictureBytesMax);
     if (bytes)
         return bytes;
-    const auto invalid = [&](const std::string& why) {
-        return Error{ErrorCode::Io, "invalid_image", name + ": " + why};
-    };
+    const std::string name = textOfPath(file);
     if (bytes.error().code == ErrorCode::NotFound)
-        return invalid("there is no such file; check its name and folder");
+        return invalidImage(name + ": there is no such file; check its name and folder");
     if (bytes.error().code == ErrorCode::Corrupt)
-        return invalid("the file is larger than 20 MiB; save the picture smaller, or as JPEG");
-    const std::string& why = bytes.error().message;
-    const std::string remedy = "; give a PNG, JPEG, GIF, BMP, TGA or PSD file that you may read";
-    return why.find(name) == std::string::npos ? invalid(why + remedy)
-                                               : Error{ErrorCode::Io, "invalid_image", why + remedy};
+        return invalidImage(name + ": the file is larger than " + host::formatSize(host::kPictureBytesMax)
+            + "; save the picture smaller, or as JPEG");
+    return invalidImage( // readFile() names the file
+        bytes.error().message + "; give a PNG, JPEG, GIF, BMP, TGA or PSD file that you may read");
 }
 
 void declarePictureFlags(Arguments& arguments, PictureFlags& flags, std::string help)
@@ -90,7 +107,8 @@ PictureFiles::PictureFiles(std::shared_ptr<const Container> container, PictureDe
 Status PictureFiles::add(std::string name, std::string bytes, PictureDetail detail)
 {
     if (m_entries.size() == kPicturesMax)
-        return Error{ErrorCode::InvalidArgument, "", "a prompt holds at most 32 pictures"};
+        return Error{
+            ErrorCode::InvalidArgument, "", "a prompt holds at most " + std::to_string(kPicturesMax) + " pictures"};
     WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name, detail));
     m_entries.push_back({std::move(name), std::move(bytes), picture, detail});
     return {};
@@ -98,7 +116,7 @@ Status PictureFiles::add(std::string name, std::string bytes, PictureDetail deta
 
 Status PictureFiles::addFile(const std::filesystem::path& file)
 {
-    WASTE_TRY(std::string bytes, readPicture(file, textOfPath(file)));
+    WASTE_TRY(std::string bytes, readPicture(file));
     return add(textOfPath(file), std::move(bytes), m_detail);
 }
 
@@ -120,12 +138,14 @@ ImageResolver PictureFiles::resolver()
 ImageResolver PictureFiles::resolver(std::vector<host::AttachedPicture> attached)
 {
     return [this, attached = std::move(attached)](const ImageReference& reference) -> Result<ImageSize> {
-        std::size_t place = attached.size();
-        std::from_chars(reference.value.data(), reference.value.data() + reference.value.size(), place);
-        if (reference.kind != ImageReference::Kind::Path || place >= attached.size())
+        std::size_t place = 0;
+        const char* const end = reference.value.data() + reference.value.size();
+        const auto read = std::from_chars(reference.value.data(), end, place);
+        const bool isPlace = read.ec == std::errc() && read.ptr == end && place < attached.size();
+        if (reference.kind != ImageReference::Kind::Path || !isPlace)
             return Error{ErrorCode::InvalidArgument, "", reference.place + " is no picture of this conversation"};
         const host::AttachedPicture& picture = attached[place];
-        WASTE_TRY(std::string bytes, readPicture(picture.file, picture.name));
+        WASTE_TRY(std::string bytes, readAttached(picture));
         WASTE_TRY_STATUS(add(picture.name, std::move(bytes), picture.detail));
         return ImageSize{m_entries.back().picture.width, m_entries.back().picture.height};
     };

@@ -78,13 +78,13 @@ private:
             text += (text.empty() ? "" : ", ") + std::string(meaning);
         };
         add(plan.floorBytes, "the least that it opens with");
-        add(plan.floorBytes + plan.workingSetBytes, "and the experts of one token");
-        add(plan.floorBytes + 2 * plan.workingSetBytes, "of two tokens");
-        add(plan.recommendedBytes, "of three tokens: recommended");
+        add(plan.floorBytes + plan.workingSetBytes, "the floor and one token's experts");
+        add(plan.floorBytes + 2 * plan.workingSetBytes, "the floor and two tokens' experts");
+        add(plan.recommendedBytes, "the floor and three tokens' experts: recommended");
         WASTE_TRY(const std::uint64_t everything, budgetForAllExperts(container, plan));
         add(everything, "all experts");
-        add(std::max(plan.budgetBytes, plan.floorBytes),
-            hasBudget() ? "your --budget" : "what it takes without --budget");
+        if (plan.budgetBytes >= plan.floorBytes) // else nothing opens with it
+            add(plan.budgetBytes, hasBudget() ? "your --budget" : "what it takes without --budget");
 
         std::vector<TableRow> rows;
         for (const auto& [budget, meaning] : budgets) {
@@ -94,14 +94,17 @@ private:
         return rows;
     }
 
-    // More than the floor and the experts: a budget with room also reads prompts in longer chunks.
+    // More than the floor and the experts: a budget with room also reads prompts in longer chunks. What these take is
+    // added until there is no longer one.
     Result<std::uint64_t> budgetForAllExperts(const Container& container, const MemoryPlan& plan) const
     {
         std::uint64_t budget = plan.floorBytes + plan.allExpertsBytes;
-        WASTE_TRY(const MemoryPlan planned, planWith(container, budget));
-        if (planned.expertCacheBytes < plan.allExpertsBytes)
+        for (;;) {
+            WASTE_TRY(const MemoryPlan planned, planWith(container, budget));
+            if (planned.expertCacheBytes >= plan.allExpertsBytes)
+                return budget;
             budget += plan.allExpertsBytes - planned.expertCacheBytes;
-        return budget;
+        }
     }
 
     Result<MemoryPlan> planWith(const Container& container, std::uint64_t budgetBytes) const

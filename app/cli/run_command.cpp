@@ -17,6 +17,7 @@
 #include "waste/session.h"
 #include "waste/tokenizer.h"
 
+#include <cassert>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -175,6 +176,7 @@ private:
     Result<std::vector<host::Block>> keep(const PictureFiles& pictures)
     {
         std::vector<host::Block> blocks;
+        assert(pictures.entries().size() >= m_pictures.files.size()); // rendering has read them all, or failed
         for (std::size_t i = 0; m_kept && i < m_pictures.files.size(); ++i) {
             const std::size_t place = pictures.entries().size() - m_pictures.files.size() + i;
             const PictureFiles::Entry& entry = pictures.entries()[place];

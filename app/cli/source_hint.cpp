@@ -48,7 +48,7 @@ std::string hintOnSource(const fs::path& source)
     if (!fs::is_directory(source, error))
         return {};
     if (isThere(source / "manifest.json") && isThere(source / "trunk.bin"))
-        return "this model is converted already; `waste chat " + textOfPath(source) + "` talks to it";
+        return "this model is converted already; `waste chat \"" + textOfPath(source) + "\"` talks to it";
     const bool hasConfig = isThere(source / "config.json");
     if (hasConfig && (isThere(source / "model.safetensors.index.json") || isThere(source / "model.safetensors")))
         return {};

@@ -20,8 +20,7 @@ void guessNextExperts(const Compute& compute, const ModelConfig& config, const N
 {
     if (next.weights == nullptr || input.tokens != 1)
         return;
-    const std::size_t count =
-        std::min<std::size_t>({source.guessesWanted(), kGuessesMax, config.expertCount});
+    const std::size_t count = std::min<std::size_t>({source.guessesWanted(), kGuessesMax, config.expertCount});
     if (count == 0)
         return;
     const std::span<float> scores = scratch.scores.first(config.expertCount);

@@ -189,10 +189,6 @@ Result<PicturePixels> drawPicture(
     std::span<const std::byte> file, std::string_view name, std::uint32_t sideMax, std::size_t bytesMax)
 {
     return guarded([&]() -> Result<PicturePixels> {
-        if (auto header = readImageHeader(file, name); !header)
-            return std::move(header.error());
-        if (!readImageHeader(file, name, bytesMax))
-            return Error{ErrorCode::OutOfMemory, "picture_too_large", std::string(name) + " is too large to be drawn"};
         WASTE_TRY(Image image, decodeImage(file, name, bytesMax));
         const std::uint64_t longest = std::max({image.width, image.height, 1U});
         if (longest > sideMax) {

@@ -70,17 +70,16 @@ std::string millions(std::uint64_t pixels)
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " million";
 }
 
-// The limit of the file's own kind: what a picture of these proportions could have.
-Error tooLarge(std::string_view name, const ImageHeader& header, const ImageLayout& layout, std::size_t bytesMax)
+// What a picture of these proportions, in a file of this kind, could have.
+std::string tooLarge(std::string_view name, const ImageHeader& header, const ImageLayout& layout, std::size_t bytesMax)
 {
     const std::uint64_t pixels = std::uint64_t{header.width} * header.height;
     const double share =
         static_cast<double>(bytesMax) / static_cast<double>(layout.decodeBytes(header.width, header.height));
     const auto fitting = static_cast<std::uint64_t>(std::floor(static_cast<double>(pixels) * std::min(share, 1.0)));
-    return invalidImage(name,
-        "the picture has " + std::to_string(header.width) + " x " + std::to_string(header.height)
-            + " pixels, and a file of this kind (" + layout.kind() + ") may have about "
-            + millions(std::min(fitting, kImagePixelsMax)) + "; scale it down first, or save it as a plain PNG");
+    return std::string(name) + ": the picture has " + std::to_string(header.width) + " x "
+        + std::to_string(header.height) + " pixels, and a file of this kind (" + layout.kind() + ") may have about "
+        + millions(std::min(fitting, kImagePixelsMax)) + "; scale it down first, or save it as a plain PNG";
 }
 
 // Of the stored picture, orientation aside.
@@ -142,8 +141,11 @@ Result<ImageHeader> readStored(std::span<const std::byte> file, std::string_view
             "the picture has " + std::to_string(header.width) + " x " + std::to_string(header.height)
                 + " pixels, more than " + millions(kImagePixelsMax) + "; scale it down first");
     }
-    if (layout->decodeBytes(header.width, header.height) > bytesMax)
-        return tooLarge(name, header, *layout, bytesMax);
+    const std::uint64_t bytes = layout->decodeBytes(header.width, header.height);
+    if (bytes > kImageBytesMax)
+        return Error{ErrorCode::Io, "invalid_image", tooLarge(name, header, *layout, kImageBytesMax)};
+    if (bytes > bytesMax) // a good picture, for a caller with more memory
+        return Error{ErrorCode::OutOfMemory, "picture_too_large", tooLarge(name, header, *layout, bytesMax)};
     header.orientation = exifOrientation(file);
     return header;
 }

@@ -34,7 +34,8 @@ inline constexpr std::size_t kImageBytesMax = std::size_t{576} << 20;
 
 // Size and orientation of a PNG, JPEG, GIF, BMP, TGA or PSD file. `name` names the file in messages.
 // Errors: Io with reason invalid_image (unreadable header, no pixels, more than kImagePixelsMax, more than
-// `bytesMax` to decode; the message says how many pixels would do).
+// kImageBytesMax to decode), OutOfMemory with reason picture_too_large (more than the caller's `bytesMax`). The message
+// says how many pixels would do.
 Result<ImageHeader> readImageHeader(
     std::span<const std::byte> file, std::string_view name, std::size_t bytesMax = kImageBytesMax);
 

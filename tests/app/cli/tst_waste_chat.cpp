@@ -5,6 +5,7 @@
 #include "waste_program.h"
 
 #include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QJsonArray>
 #include <QTemporaryDir>
@@ -113,7 +114,7 @@ private Q_SLOTS:
         QVERIFY2(outcome.errors.contains("red_circle.png, 112x112: 16 positions, less than 1 s (estimate)"),
             outcome.errors.constData());
         QVERIFY2(outcome.errors.contains("112x112: 4 positions"), outcome.errors.constData()); // half
-        QVERIFY(outcome.errors.contains("(2 pictures taken back"));
+        QVERIFY(outcome.errors.contains("(2 pictures taken back; the memory of"));
         const QJsonArray messages = show(sessions(m_program)[0]["id"_L1].toString());
         QCOMPARE(messages.size(), 6);
     }
@@ -188,6 +189,18 @@ private Q_SLOTS:
         QCOMPARE(std::count_if(lines.begin(), lines.end(),
                      [](const QJsonObject& event) { return event["event"_L1] == "end"_L1; }),
             2);
+    }
+
+    // Blank lines and /quit say nothing that would hide it.
+    void anErrorThatWasTheLastWordIsNotRepeated()
+    {
+        const QByteArray failing = "What is the capital of France?\n/rety\n";
+        for (const char* rest : {"", "\n", " \n\n", "/quit\n", "\n/quit\n"}) {
+            const auto outcome = chat(failing + rest);
+            COMPARE_EXIT(outcome, 2);
+            QCOMPARE(outcome.errors.count("unknown command /rety"), 1);
+        }
+        QCOMPARE(chat(failing + "/tokens\n/quit\n").errors.count("unknown command /rety"), 2);
     }
 
     void figuresCanBeLeftOut()
@@ -327,14 +340,23 @@ private Q_SLOTS:
         const auto third = m_program.run({"run", kModel, "Again?", "--no-think", "--session", "Shapes"});
         COMPARE_EXIT(third, 0);
         QVERIFY2(third.errors.contains("star.png: 2 image tokens"), third.errors.constData()); // still half
+        // Somebody has cleaned up behind our back.
+        const QString conversations = m_folder->filePath("waste/conversations");
+        QDirIterator attachment(conversations, {QString(64, '?')}, QDir::Files, QDirIterator::Subdirectories);
+        while (attachment.hasNext())
+            QVERIFY(QFile::remove(attachment.next()));
+        const auto fourth = m_program.run({"run", kModel, "Again?", "--no-think", "--session", "Shapes"});
+        COMPARE_EXIT(fourth, 1);
+        QVERIFY2(fourth.errors.contains("a circle.png was kept with this conversation and cannot be read")
+                && fourth.errors.contains("begin another conversation"),
+            fourth.errors.constData());
         // What was not asked leaves nothing behind.
         COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", "/nonexistent.png"}), 1);
         COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", kPictures + "star.png",
                          "--ctx", "16"}),
             2);
         QCOMPARE(sessions(m_program).size(), 1);
-        QCOMPARE(
-            QDir(m_folder->filePath("waste/conversations")).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 1);
+        QCOMPARE(QDir(conversations).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 1);
     }
 
     void ambiguousNamesAreSaid()

@@ -1,5 +1,6 @@
 // `waste convert` (spec: cli B.7): what it says, what it leaves behind, and how it is interrupted and refused.
 
+#include "support/fake_download.h"
 #include "waste_program.h"
 
 #include <QDir>
@@ -140,6 +141,7 @@ private Q_SLOTS:
         };
         const QByteArray container = refused(QStringLiteral(WASTE_K3_MINI_CONTAINER));
         QVERIFY2(container.contains("converted already"), container.constData());
+        QVERIFY(container.contains("`waste chat \"" WASTE_K3_MINI_CONTAINER "\"`"));
         const QByteArray gguf = refused(make("model.gguf"));
         QVERIFY2(gguf.contains("GGUF"), gguf.constData());
         QVERIFY(refused(make("a/model-Q4.gguf").section('/', 0, -2)).contains("GGUF"));
@@ -250,6 +252,30 @@ private Q_SLOTS:
         const auto missing = runWaste({"verify", target()});
         COMPARE_EXIT(missing, 4);
         QVERIFY2(missing.errors.contains("Connect the drive"), missing.errors.constData());
+    }
+
+    // In the first seconds of a download there is nothing yet by which to judge the folder.
+    void aDownloadIsFollowedFromItsFirstMoment()
+    {
+        const QString source = m_folder->filePath("download");
+        waste::test::FakeDownload download(kSource.toStdString(), source.toStdString());
+        const QString config = source + "/config.json";
+        const QString later = m_folder->filePath("config.json");
+        QVERIFY(QFile::rename(config, later));
+        WasteProgram program;
+        QProcess process;
+        process.setProcessEnvironment(program.environment);
+        process.start(
+            WASTE_CLI, {"convert", "--src", source, "--out", target(), "--follow", "--quality", "fast", "--json"});
+        QVERIFY(process.waitForStarted());
+        QByteArray seen;
+        while (!seen.contains("\"waiting\"") && process.waitForReadyRead(program.timeoutMs))
+            seen += process.readAllStandardOutput();
+        QVERIFY2(seen.contains("\"waiting\""), (seen + process.readAllStandardError()).constData());
+        QVERIFY(QFile::rename(later, config));
+        download.deliverAll();
+        COMPARE_EXIT(program.wait(process), 0);
+        COMPARE_EXIT(runWaste({"eval", target(), "--ids", "1 2 3", "--verify"}), 0);
     }
 
     void onlyADownloadOfOursCanBeFollowed()

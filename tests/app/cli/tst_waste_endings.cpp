@@ -182,6 +182,31 @@ private Q_SLOTS:
         QCOMPARE(json.json()["reason"_L1].toString(), QString("invalid_image"));
     }
 
+    // 84 MiB for looking at a picture that is only chosen: counted where pictures fit, and nowhere else.
+    void aPictureIsLookedAtWithinThePlan()
+    {
+        QFile star(kData + "k3-mini/star.png");
+        QVERIFY(star.open(QIODevice::ReadOnly));
+        const QByteArray whole = star.readAll();
+        QFile cut(m_pictures.filePath("half.png"));
+        QVERIFY(cut.open(QIODevice::WriteOnly) && cut.write(whole.left(whole.size() / 2)) > 0);
+        cut.close();
+        WasteProgram program;
+        program.environment.insert("XDG_DATA_HOME", m_pictures.path());
+        program.input = "/image " + cut.fileName().toUtf8() + "\n/quit\n";
+        const QJsonObject plan = runWaste({"plan", kModel, "--json"}).json();
+        const auto floor = qint64(plan["floor_bytes"_L1].toDouble());
+        const auto withPictures = floor + qint64(plan["vision_bytes"_L1].toDouble());
+        for (const qint64 budget : {floor, withPictures + (83 << 20)}) {
+            const auto unseen = program.run({"chat", kModel, "--budget", QString::number(budget)});
+            COMPARE_EXIT(unseen, 0);
+            QVERIFY2(unseen.errors.contains("goes with the next question"), unseen.errors.constData());
+        }
+        const auto seen = program.run({"chat", kModel, "--budget", QString::number(withPictures + (84 << 20))});
+        COMPARE_EXIT(seen, 1);
+        QVERIFY2(seen.errors.contains("another copy"), seen.errors.constData());
+    }
+
     void aDamagedRecordNamesItsPlace()
     {
         QTemporaryDir folder;

@@ -217,6 +217,26 @@ private Q_SLOTS:
             QVERIFY2(topics.contains(QLatin1String(topic)), topic);
     }
 
+    void theDoctorSaysWhatMayBeLocked()
+    {
+        const auto findings = [](const QStringList& options) {
+            WasteProgram program;
+            QProcess shell;
+            shell.setProcessEnvironment(program.environment);
+            shell.start("bash",
+                QStringList{"-c", "ulimit -l 64; exec \"$0\" doctor \"$@\" --json", WASTE_CLI, kModel} + options);
+            QMap<QString, QString> texts; // by topic
+            for (const auto& value : program.wait(shell).json()["findings"].toArray())
+                texts[value.toObject()["topic"].toString()] = value.toObject()["text"].toString();
+            return texts;
+        };
+        const auto usual = findings({});
+        QVERIFY2(usual["memory_lock"].contains("Up to 64.0 KiB may be"), qPrintable(usual["memory_lock"]));
+        QVERIFY(!usual.contains("lock_trunk"));
+        const QString advice = findings({"--lock-trunk"})["lock_trunk"];
+        QVERIFY2(advice.contains("only 64.0 KiB of memory may be locked (`ulimit -l` raises it)"), qPrintable(advice));
+    }
+
     void theDoctorSaysWhenAModelDoesNotFit()
     {
         const QJsonObject json = runWaste({"doctor", kModel, "--json", "--budget", "1M"}).json();

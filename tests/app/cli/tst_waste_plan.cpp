@@ -10,16 +10,6 @@ namespace {
 const QString kModel = QStringLiteral(WASTE_K3_MINI_CONTAINER);
 const QString kData = QStringLiteral(WASTE_TEST_DATA "/");
 
-// Names of the members, in the order of the text.
-QStringList keysInOrder(const QByteArray& json)
-{
-    QStringList keys;
-    static const QRegularExpression key("\"([a-z0-9_]+)\":");
-    for (auto match = key.globalMatch(QString::fromUtf8(json)); match.hasNext();)
-        keys << match.next().captured(1);
-    return keys;
-}
-
 } // namespace
 
 class TestWastePlan : public QObject {
@@ -110,6 +100,12 @@ private Q_SLOTS:
         QCOMPARE(budgets.removeDuplicates(), 0);
         QVERIFY(meanings.last().contains("without --budget"));
         QVERIFY(runWaste({"plan", kModel, "--table", "--json"}).json()["table"_L1].toArray().size() >= 2);
+
+        const auto given = runWaste({"plan", kModel, "--table", "--budget", "1G"});
+        QVERIFY2(given.output.contains("your --budget"), given.output.constData());
+        const auto below = runWaste({"plan", kModel, "--table", "--budget", "1M"});
+        COMPARE_EXIT(below, 1);
+        QVERIFY2(below.output.contains("the least that it opens with\n"), below.output.constData());
     }
 
     // 64 bytes are never meant.
@@ -124,6 +120,10 @@ private Q_SLOTS:
         QVERIFY2(run.errors.contains("a budget of 64 bytes") && run.errors.contains("64 GiB are written 64G"),
             run.errors.constData());
         QVERIFY(!runWaste({"run", kModel, "x", "--budget", "8M"}).errors.contains("without a unit"));
+        const QString blind = kData + "containers/kl-vq3r-q4g.waste"; // fails for another reason
+        const auto other = runWaste({"eval", blind, "--ids", "1 2", "--vision", "--budget", "64"});
+        COMPARE_EXIT(other, 5);
+        QVERIFY2(!other.errors.contains("without a unit"), other.errors.constData());
     }
 };
 

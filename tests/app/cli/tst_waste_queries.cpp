@@ -27,16 +27,6 @@ QByteArray idList(const QJsonArray& ids, const char* separator = " ")
     return list.join(separator);
 }
 
-// Names of the members, in the order of the text.
-QStringList keysInOrder(const QByteArray& json)
-{
-    QStringList keys;
-    static const QRegularExpression key("\"([a-z0-9_]+)\":");
-    for (auto match = key.globalMatch(QString::fromUtf8(json)); match.hasNext();)
-        keys << match.next().captured(1);
-    return keys;
-}
-
 // The objects behind every "key": of a file as they stand there: QJsonObject would sort their keys, whose order
 // matters in the arguments of tool calls. The description of the schema, a string, is passed over.
 QByteArrayList valuesOf(const QByteArray& key, const QString& fileName)

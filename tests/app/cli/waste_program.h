@@ -5,6 +5,7 @@
 #include <QJsonObject>
 #include <QProcess>
 #include <QProcessEnvironment>
+#include <QRegularExpression>
 #include <QStringList>
 #include <QTest>
 
@@ -94,6 +95,16 @@ inline WasteProgram::Outcome runWaste(const QStringList& arguments, const QByteA
     WasteProgram program;
     program.input = input;
     return program.run(arguments);
+}
+
+// Names of the members, in the order of the text.
+inline QStringList keysInOrder(const QByteArray& json)
+{
+    QStringList keys;
+    static const QRegularExpression key("\"([a-z0-9_]+)\":");
+    for (auto match = key.globalMatch(QString::fromUtf8(json)); match.hasNext();)
+        keys << match.next().captured(1);
+    return keys;
 }
 
 // The exit code, with both streams in the report where it is another one. Runs the program once.

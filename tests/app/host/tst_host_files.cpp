@@ -181,7 +181,8 @@ private Q_SLOTS:
         QCOMPARE(turns.pictures[0].file, std::filesystem::path("kept") / std::string(64, 'a'));
         QVERIFY(turns.pictures[0].detail == PictureDetail::Full);
         QVERIFY(turns.pictures[1].detail == PictureDetail::Half);
-        QCOMPARE(chatTurns(conversation, "2", {}).messages.front(), std::string("{\"role\":\"user\",\"content\":\"One?\"}"));
+        QCOMPARE(
+            chatTurns(conversation, "2", {}).messages.front(), std::string("{\"role\":\"user\",\"content\":\"One?\"}"));
     }
 
     void titlesAreTheFirstWords_data()
