@@ -1,12 +1,9 @@
 #include "container/trunk.h"
 
 #include "base/checked.h"
-#include "base/half.h"
-#include "base/little_endian.h"
-#include "container/error_reasons.h"
 #include "container/part_file.h"
+#include "container/tensor_check.h"
 #include "container/tensor_inventory.h"
-#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -21,44 +18,6 @@ std::uint64_t aligned(std::uint64_t bytes)
 {
     return roundUp<std::uint64_t>(bytes, Trunk::kAlignment);
 }
-
-// What can be said of a tensor's bytes once all of them have passed by, in any number of pieces.
-class TensorCheck {
-public:
-    explicit TensorCheck(const TrunkEntry& entry)
-        : m_entry(entry)
-    {
-    }
-
-    void addPayload(std::span<const std::byte> bytes) { addChecksum(bytes); }
-    void addScales(std::span<const std::byte> halves) // after the payload
-    {
-        addChecksum(halves);
-        for (std::size_t offset = 0; offset < halves.size(); offset += sizeof(std::uint16_t))
-            m_scalesFinite = m_scalesFinite && isFiniteHalf(loadLittle<std::uint16_t>(halves, offset));
-    }
-    [[nodiscard]] Status result() const
-    {
-        const std::string place = std::string(kTrunkFile) + ": tensor " + m_entry.name;
-        if (m_entry.crc32 && m_crc != *m_entry.crc32)
-            return reason::corrupt(
-                reason::kChecksum, place + ": checksum mismatch. Copy the file again, or convert the model again.");
-        if (!m_scalesFinite)
-            return reason::corrupt(reason::kScale, place + ": a scale is not a finite number.");
-        return {};
-    }
-
-private:
-    void addChecksum(std::span<const std::byte> bytes)
-    {
-        if (m_entry.crc32) // foreign converters state none
-            m_crc = kernels::crc32(bytes, m_crc);
-    }
-
-    const TrunkEntry& m_entry;
-    std::uint32_t m_crc = 0;
-    bool m_scalesFinite = true;
-};
 
 } // namespace
 
@@ -98,7 +57,7 @@ Result<kernels::MatrixView> Trunk::load(
     return view(entry, layout.rows, target);
 }
 
-Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block, const Seen& seen) const
+Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
 {
     assert(entry.format);
     assert(!block.empty() && block.size() % sizeof(std::uint16_t) == 0);
@@ -108,20 +67,12 @@ Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block, const 
             const auto part = block.first(std::min<std::uint64_t>(block.size(), bytes - done));
             WASTE_TRY_STATUS(m_file.readExactly(offset + done, part));
             (check.*add)(part);
-            if (seen) {
-                WASTE_TRY_STATUS(seen(offset + done, part));
-            }
         }
         return {};
     };
     WASTE_TRY_STATUS(pass(entry.offset, entry.layout.payloadBytes, &TensorCheck::addPayload));
     WASTE_TRY_STATUS(pass(entry.scaleOffset, entry.layout.scaleBytes, &TensorCheck::addScales));
     return check.result();
-}
-
-Status Trunk::read(std::uint64_t offsetBytes, std::span<std::byte> target) const
-{
-    return m_file.readExactly(offsetBytes, target);
 }
 
 std::uint64_t Trunk::residentRowBytes(const TrunkEntry& entry)

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <span>
 
 namespace waste {
@@ -31,14 +30,8 @@ public:
     Result<kernels::MatrixView> load(
         const TrunkEntry& entry, std::span<std::byte> target, Verification verification) const;
 
-    // The check of Verification::Full alone, through a small buffer of an even size. `seen` gets every piece that was
-    // read, with its place in the file; its error is passed on.
-    using Seen = std::function<Status(std::uint64_t offsetBytes, std::span<const std::byte> bytes)>;
-    Status verify(const TrunkEntry& entry, std::span<std::byte> block, const Seen& seen = {}) const;
-
-    // Bytes of the file, whatever they are.
-    [[nodiscard]] std::uint64_t sizeBytes() const { return m_file.sizeBytes(); }
-    Status read(std::uint64_t offsetBytes, std::span<std::byte> target) const;
+    // The check of Verification::Full alone, through a small buffer of an even size.
+    Status verify(const TrunkEntry& entry, std::span<std::byte> block) const;
 
     // load() for a single row: how a quantised embedding table is used from disk.
     static std::uint64_t residentRowBytes(const TrunkEntry& entry);

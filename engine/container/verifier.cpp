@@ -3,8 +3,9 @@
 #include "container/bank_reader.h"
 #include "container/codebooks.h"
 #include "container/file_pass.h"
+#include "container/part_file.h"
 #include "container/trunk.h"
-#include "container/trunk_digest.h"
+#include "container/trunk_pass.h"
 #include "container/verification.h"
 #include "platform/pages.h"
 
@@ -33,6 +34,7 @@ public:
         , m_progress(progress)
         , m_cancel(cancel)
         , m_filePass(files, options, [this](const Damage& damage) { tell(damage); })
+        , m_trunkOrder(files.manifest)
     {
     }
 
@@ -47,8 +49,7 @@ public:
             return Error{ErrorCode::InvalidArgument, "",
                 "integrity.json describes all files: it cannot be written from a part of the container"};
         m_report.integrityChecked = m_filePass.hasIntegrity();
-        m_trunkOrder = TrunkDigest::orderOf(manifest);
-        if (isWhole && m_trunkOrder.isDisjoint)
+        if (isWhole && m_trunkOrder.isSequential)
             m_trunkDigester = m_filePass.beginTrunk();
         m_totalBytes = plannedBytes(isWhole);
         m_filePass.compareSizes();
@@ -74,7 +75,7 @@ private:
     {
         std::uint64_t bytes = isWhole ? m_filePass.contentBytes() : 0;
         if (isWhole)
-            bytes += m_trunkDigester ? std::max(trunkFileBytes(), tensorBytes()) : tensorBytes();
+            bytes += m_trunkOrder.isSequential ? std::max(trunkFileBytes(), m_trunkOrder.endBytes) : tensorBytes();
         for (const BankEntry& bank : m_files.manifest.banks)
             if (!m_options.layer || *m_options.layer == bank.layer)
                 bytes += bank.bytes;
@@ -96,33 +97,29 @@ private:
 
     Status verifyTrunk()
     {
+        if (!m_trunkOrder.isSequential)
+            return verifyTensors();
+        WASTE_TRY(const DirectFile file, openPart(m_files.directory, kTrunkFile, DirectFile::Access::Direct));
+        TrunkPass pass(m_trunkOrder, std::move(m_trunkDigester), [this](const Damage& damage) { tell(damage); });
+        WASTE_TRY_STATUS(pass.run(file, [this](std::uint64_t bytes) { return advance("trunk", bytes); }));
+        if (auto digester = pass.takeDigester())
+            m_filePass.endTrunk(std::move(*digester));
+        return {};
+    }
+
+    // For foreign trunks that one pass cannot check; their file is then digested by verifyFiles().
+    Status verifyTensors()
+    {
         WASTE_TRY(const Trunk trunk, Trunk::open(m_files.directory));
-        std::optional<TrunkDigest> digest;
-        if (m_trunkDigester) {
-            digest.emplace(trunk, std::move(*m_trunkDigester));
-            const std::uint64_t between = std::max(trunk.sizeBytes(), tensorBytes()) - tensorBytes();
-            WASTE_TRY_STATUS(advance("trunk", between));
-        }
-        const auto seen = [&digest](std::uint64_t offset, std::span<const std::byte> bytes) -> Status {
-            return digest ? digest->add(offset, bytes) : Status();
-        };
         std::vector<std::byte> block(kBlockBytes);
         for (const TrunkEntry* entry : m_trunkOrder.entries) {
             WASTE_TRY_STATUS(advance("trunk", entry->layout.bytes()));
-            if (Status status = trunk.verify(*entry, block, seen); !status) {
+            if (Status status = trunk.verify(*entry, block); !status)
                 tell({.file = std::string(kTrunkFile),
                     .tensor = entry->name,
                     .offset = entry->offset,
                     .error = std::move(status.error())});
-                digest.reset(); // the file differs, which has been told with a better place
-            }
         }
-        if (!digest)
-            return {};
-        if (auto digester = digest->finish(); digester)
-            m_filePass.endTrunk(std::move(*digester));
-        else
-            tell({.file = std::string(kTrunkFile), .error = digester.error()});
         return {};
     }
 
@@ -203,8 +200,8 @@ private:
     VerifyReport m_report; // filled by tell() from the beginning on, like m_damaged
     std::set<std::string> m_damaged; // files
     FilePass m_filePass;
-    TrunkDigest::Order m_trunkOrder;
-    std::optional<FileDigester> m_trunkDigester; // where the file is digested of its tensors
+    const TrunkOrder m_trunkOrder;
+    std::optional<FileDigester> m_trunkDigester; // between planning and verifyTrunk()
     std::uint64_t m_totalBytes = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "convert/conversion.h"
 
 #include "base/crc32.h"
+#include "base/size_text.h"
 #include "container/part_file.h"
 #include "convert/bank_check.h"
 #include "convert/bank_writer.h"
@@ -204,9 +205,9 @@ Status Conversion::checkSpace() const
         WASTE_TRY(const std::uint64_t available, freeSpaceBytes(volume.folder));
         if (available < bytes)
             return Error{ErrorCode::NoSpace, "no_space",
-                textFromPath(volume.folder) + " needs " + std::to_string(bytes) + " bytes of free space, "
-                    + std::to_string(reserve) + " of them to be left free, and has " + std::to_string(available)
-                    + "; free some and start the conversion again, it goes on where it stopped"};
+                textFromPath(volume.folder) + " needs " + sizeText(bytes) + " of free space, of which "
+                    + sizeText(reserve) + " stay free for others on this drive; free another "
+                    + sizeText(bytes - available) + " and start the conversion again, it goes on where it stopped"};
     }
     return {};
 }

@@ -1,10 +1,9 @@
 #include "memory/memory_plan.h"
 
 #include "base/checked.h"
+#include "base/size_text.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -129,20 +128,6 @@ void divideBudget(MemoryPlan& plan, const ModelSizes& sizes, VisionUse vision)
     };
     plan.expertSlotCount = slots(plan.expertCacheBytes);
     plan.visionSlotCount = plan.expertSlotCount - slots(plan.expertCacheBytes - forVision);
-}
-
-// Rounded up, so that a size typed back as it was read is enough.
-std::string sizeText(std::uint64_t bytes)
-{
-    if (bytes < kGibibyte / 1024)
-        return std::to_string(bytes) + " bytes";
-    const bool large = bytes >= kGibibyte;
-    const double unit = static_cast<double>(large ? kGibibyte : kGibibyte / 1024);
-    const double digits = large ? 100 : 1;
-    char text[32];
-    std::snprintf(text, sizeof(text), large ? "%.2f GiB" : "%.0f MiB",
-        std::ceil(static_cast<double>(bytes) / unit * digits) / digits);
-    return text;
 }
 
 } // namespace

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace waste::test {
 namespace {
@@ -10,6 +13,10 @@ namespace {
 FailingDisk::Plan activePlan;
 std::atomic<bool> active = false; // publishes activePlan
 std::atomic<std::uint32_t> calls = 0;
+
+using FileId = std::pair<std::uint64_t, std::uint64_t>; // device, inode
+std::mutex readsMutex; // guards the next
+std::map<FileId, FailingDisk::Reads> reads;
 
 // Whether this call fails; sets errno then.
 [[maybe_unused]] bool fails(FailingDisk::Call call)
@@ -35,6 +42,10 @@ FailingDisk::FailingDisk(const Plan& plan)
 {
     activePlan = plan;
     calls = 0;
+    {
+        const std::lock_guard lock(readsMutex);
+        reads.clear();
+    }
     active.store(true, std::memory_order_release);
 }
 
@@ -64,6 +75,35 @@ bool waste::test::FailingDisk::isSupported()
     return true;
 }
 
+namespace waste::test {
+
+FailingDisk::Reads FailingDisk::readsOf(const std::filesystem::path& file) const
+{
+    struct stat facts = {};
+    if (stat(file.c_str(), &facts) != 0)
+        return {};
+    const std::lock_guard lock(readsMutex);
+    const auto found = reads.find({facts.st_dev, facts.st_ino});
+    return found != reads.end() ? found->second : Reads();
+}
+
+namespace {
+
+void countRead(int file, std::uint64_t bytes)
+{
+    struct stat facts = {};
+    if (!active.load(std::memory_order_acquire) || fstat(file, &facts) != 0)
+        return;
+    const bool isCached = (fcntl(file, F_GETFL) & O_DIRECT) == 0;
+    const std::lock_guard lock(readsMutex);
+    FailingDisk::Reads& counted = reads[{facts.st_dev, facts.st_ino}];
+    counted.bytes += bytes;
+    counted.cachedBytes += isCached ? bytes : 0;
+}
+
+} // namespace
+} // namespace waste::test
+
 // Visible to the shared libraries as well: std::filesystem renames from inside of one.
 #define WASTE_INTERPOSE extern "C" __attribute__((visibility("default")))
 using waste::test::FailingDisk;
@@ -74,7 +114,11 @@ WASTE_INTERPOSE ssize_t pread(int file, void* target, size_t bytes, off_t offset
         return -1;
     // Asked for whole, because uncached reads of odd lengths are refused, and reported short.
     const ssize_t moved = syscall(SYS_pread64, file, target, bytes, offset);
-    return moved <= 0 ? moved : static_cast<ssize_t>(waste::test::transferBytes(static_cast<size_t>(moved)));
+    if (moved <= 0)
+        return moved;
+    const std::size_t told = waste::test::transferBytes(static_cast<std::size_t>(moved));
+    waste::test::countRead(file, told);
+    return static_cast<ssize_t>(told);
 }
 
 WASTE_INTERPOSE ssize_t pwrite(int file, const void* source, size_t bytes, off_t offset)
@@ -174,6 +218,11 @@ WASTE_INTERPOSE int symlink(const char* target, const char* path) noexcept
 bool waste::test::FailingDisk::isSupported()
 {
     return false;
+}
+
+waste::test::FailingDisk::Reads waste::test::FailingDisk::readsOf(const std::filesystem::path&) const
+{
+    return {};
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 
 namespace waste::test {
 
@@ -39,6 +40,12 @@ public:
     FailingDisk& operator=(const FailingDisk&) = delete;
 
     [[nodiscard]] std::uint32_t callCount() const; // of the planned kind, since construction
+    // What was read of a file since construction, whatever is planned.
+    struct Reads {
+        std::uint64_t bytes = 0;
+        std::uint64_t cachedBytes = 0; // those that the page cache may have answered
+    };
+    [[nodiscard]] Reads readsOf(const std::filesystem::path& file) const;
     static bool isSupported();
 };
 

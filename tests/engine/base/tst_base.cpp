@@ -4,6 +4,7 @@
 #include "base/crc32.h"
 #include "base/half.h"
 #include "base/json_depth.h"
+#include "base/size_text.h"
 
 #include <QTest>
 
@@ -47,6 +48,14 @@ private Q_SLOTS:
         QVERIFY(!isNestedDeeperThan("[\"[[[[\", \"\\\"[[\"]", 1)); // an escaped quote ends no string
         QVERIFY(isNestedDeeperThan("[\"\\\\\", [[", 2)); // but an escaped backslash before it does
         QVERIFY(!isNestedDeeperThan("]]]][[", 2)); // the parser refuses it
+    }
+
+    void sizesAreRoundedUpForPeople()
+    {
+        QCOMPARE(sizeText(1023), std::string("1023 bytes"));
+        QCOMPARE(sizeText((1 << 20) + 1), std::string("2 MiB"));
+        QCOMPARE(sizeText(std::uint64_t{20} << 30), std::string("20.00 GiB"));
+        QCOMPARE(sizeText((std::uint64_t{20} << 30) + 1), std::string("20.01 GiB"));
     }
 
     void crcMatchesThePublishedVectors()

@@ -1,14 +1,18 @@
 // A pass over a container finds every damage, goes on behind it, and can be followed and cancelled.
 
 #include "container/error_reasons.h"
-#include "container/trunk_digest.h"
+#include "container/trunk_pass.h"
 #include "container/verifier.h"
+#include "platform/direct_file.h"
 #include "support/damage.h"
+#include "support/failing_disk.h"
 
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 
 using namespace waste;
 namespace fs = std::filesystem;
@@ -24,6 +28,7 @@ private Q_SLOTS:
     void progressCoversTheWholeWork();
     void everyByteIsReadOnce();
     void whatLiesBetweenTensorsIsReadToo();
+    void tensorsThatShareBytesAreCheckedEach();
     void cancellingEndsThePass();
     void aBankThatShrankIsToldRecordByRecord();
 
@@ -141,19 +146,32 @@ void TestVerifier::everyByteIsReadOnce()
     }
     const CancelFlag cancel;
     for (const bool write : {false, true}) {
+        const test::FailingDisk disk({});
         const auto report = verifyContainer(
             *m_files, {.writeIntegrity = write}, [](const Damage&) {}, {}, cancel);
         QVERIFY(report);
         QVERIFY(report->integrityChecked);
         QCOMPARE(report->bytesRead, bytes);
+        if (!test::FailingDisk::isSupported())
+            continue;
+        for (const char* name : {"trunk.bin", "experts-L1.bin", "experts-L2.bin", "experts-L3.bin"}) {
+            const fs::path file = m_container / name;
+            const auto opened = DirectFile::open(file, DirectFile::Access::Direct);
+            QVERIFY(opened);
+            const bool isDirect = opened->isDirect();
+            const std::uint64_t probes = isDirect ? 2 * kDirectIoAlignment : 0; // this one's and the pass's
+            const test::FailingDisk::Reads reads = disk.readsOf(file);
+            QCOMPARE(reads.bytes, fs::file_size(file) + probes);
+            QCOMPARE(reads.cachedBytes, isDirect ? 0 : reads.bytes);
+        }
     }
 }
 
 void TestVerifier::whatLiesBetweenTensorsIsReadToo()
 {
     QVERIFY(damages({.writeIntegrity = true}).empty());
-    const TrunkDigest::Order order = TrunkDigest::orderOf(m_files->manifest);
-    QVERIFY(order.isDisjoint);
+    const TrunkOrder order(m_files->manifest);
+    QVERIFY(order.isSequential);
     std::uint64_t gap = 0;
     for (std::size_t i = 1; gap == 0 && i < order.entries.size(); ++i) {
         const TrunkEntry& before = *order.entries[i - 1];
@@ -175,6 +193,42 @@ void TestVerifier::whatLiesBetweenTensorsIsReadToo()
     const std::vector<Damage> inside = damages();
     QCOMPARE(inside.size(), std::size_t{1});
     QCOMPARE(inside[0].tensor, order.entries[1]->name);
+}
+
+// Nothing forbids a foreign converter to store two equal tensors once.
+void TestVerifier::tensorsThatShareBytesAreCheckedEach()
+{
+    const auto entry = [this](const char* name) {
+        const auto found = std::ranges::find(m_files->manifest.trunk, name, &TrunkEntry::name);
+        return found != m_files->manifest.trunk.end() ? &*found : nullptr;
+    };
+    TrunkEntry* head = entry("lm_head.weight");
+    const TrunkEntry* embedding = entry("model.embed_tokens.weight");
+    QVERIFY(head != nullptr && embedding != nullptr);
+    head->offset = embedding->offset;
+    head->scaleOffset = embedding->scaleOffset;
+    head->crc32 = embedding->crc32;
+    QVERIFY(!TrunkOrder(m_files->manifest).isSequential);
+
+    QVERIFY(damages({.writeIntegrity = true}).empty());
+    const CancelFlag cancel;
+    std::uint64_t total = 0;
+    const auto report = verifyContainer(
+        *m_files, {}, [](const Damage&) {}, [&total](const Progress& progress) { total = progress.total; }, cancel);
+    QVERIFY(report);
+    QCOMPARE(report->bytesRead, total);
+
+    flip("trunk.bin", embedding->scaleOffset);
+    const std::vector<Damage> shared = damages();
+    QCOMPARE(shared.size(), std::size_t{2});
+    QCOMPARE(std::set<std::string>({shared[0].tensor, shared[1].tensor}),
+        std::set<std::string>({head->name, embedding->name}));
+    flip("trunk.bin", embedding->scaleOffset);
+
+    flip("trunk.bin", 0); // where the head was, and nothing is now
+    const std::vector<Damage> between = damages();
+    QCOMPARE(between.size(), std::size_t{1});
+    QVERIFY(between[0].tensor.empty());
 }
 
 void TestVerifier::cancellingEndsThePass()

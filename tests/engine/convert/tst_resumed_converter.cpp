@@ -159,7 +159,7 @@ private Q_SLOTS:
         compareWithReference(options.target);
     }
 
-    // Beside a download that goes on below its own reserve no longer, for one.
+    // So that, for one, a download on the same drive, which pauses below its reserve, can go on.
     void theLastOfADriveIsLeftFree()
     {
         if (!test::SmallDrive::isSupported())
