@@ -2,6 +2,7 @@
 // of the vector registers. The limit is 1e-6 of the sum of the terms' magnitudes.
 
 #include "base/half.h"
+#include "kernel_tables.h"
 #include "kernels/kernels.h"
 
 #include <QTest>
@@ -14,6 +15,7 @@
 
 using namespace waste;
 using namespace waste::kernels;
+using waste::test::addTables;
 
 namespace {
 
@@ -27,16 +29,6 @@ std::vector<float> randomFloats(std::size_t count, std::uint32_t seed, float spr
     for (float& value : values)
         value = normal(generator);
     return values;
-}
-
-std::vector<const KernelTable*> tables()
-{
-    std::vector<const KernelTable*> found;
-    for (const char* isa : instructionSets()) {
-        if (const Result<const KernelTable*> table = selectKernels(isa))
-            found.push_back(*table);
-    }
-    return found;
 }
 
 // A sum in f64 together with the magnitude that rounding errors are measured by.
@@ -82,14 +74,6 @@ std::vector<float> activationInputs()
 
 class TestKernels : public QObject {
     Q_OBJECT
-
-private:
-    static void addTables()
-    {
-        QTest::addColumn<const KernelTable*>("table");
-        for (const KernelTable* table : tables())
-            QTest::newRow(table->name) << table;
-    }
 
 private Q_SLOTS:
     void theFastestTableIsChosenUnlessOneIsNamed()

@@ -1,6 +1,7 @@
 // Products over panels, of every table, against sums in f64 over all ends of rows, columns and vectors; and the
 // tower's GELU. The limit is 1e-6 of the sum of the terms' magnitudes.
 
+#include "kernel_tables.h"
 #include "kernels/panel_product.h"
 #include "stored_weights.h"
 
@@ -24,16 +25,6 @@ bool agrees(float actual, double sum, double magnitude)
 
 class TestPanelKernels : public QObject {
     Q_OBJECT
-
-private:
-    static void addTables()
-    {
-        QTest::addColumn<const KernelTable*>("table");
-        for (const char* isa : instructionSets()) {
-            if (const Result<const KernelTable*> table = selectKernels(isa))
-                QTest::newRow(isa) << *table;
-        }
-    }
 
 private Q_SLOTS:
     void panelsAreTheRowsTurned_data() { addTables(); }

@@ -1,6 +1,7 @@
 // Kernels that decode stored weights: every format, odd sizes, both index layouts, on every table that runs
 // on this CPU. The expected values are sums in f64.
 
+#include "kernel_tables.h"
 #include "kernels/kernels.h"
 #include "kernels/matrix_product.h"
 #include "stored_weights.h"
@@ -73,14 +74,6 @@ class TestWeightKernels : public QObject {
     Q_OBJECT
 
 private:
-    static void addTables()
-    {
-        QTest::addColumn<const KernelTable*>("table");
-        for (const char* isa : instructionSets()) {
-            if (const Result<const KernelTable*> table = selectKernels(isa))
-                QTest::newRow(isa) << *table;
-        }
-    }
     static void addRows()
     {
         addTablesAndFormats({WeightFormat::F32, WeightFormat::Q8G, WeightFormat::Q4G, WeightFormat::Q3G});

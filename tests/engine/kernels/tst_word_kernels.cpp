@@ -1,6 +1,7 @@
 // Experts times several vectors in 16-bit integers: every table gives the bits of the specification, no sum can
 // overflow, and results are as near the exact sums as the integers allow.
 
+#include "kernel_tables.h"
 #include "kernels/kernels.h"
 #include "kernels/matrix_product.h"
 #include "kernels/word_books.h"
@@ -69,16 +70,6 @@ bool isSame(const std::vector<float>& a, const std::vector<float>& b)
 
 class TestWordKernels : public QObject {
     Q_OBJECT
-
-private:
-    static void addTables()
-    {
-        QTest::addColumn<const KernelTable*>("table");
-        for (const char* isa : instructionSets()) {
-            if (const Result<const KernelTable*> table = selectKernels(isa))
-                QTest::newRow(isa) << *table;
-        }
-    }
 
 private Q_SLOTS:
     void theInputsWordsAreTheSameOnEveryTable_data() { addTables(); }
