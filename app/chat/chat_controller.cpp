@@ -20,7 +20,7 @@ namespace {
 constexpr int kSaveDraftDelayMs = 1000;
 constexpr int kBuiltInModelTokensMax = 1500; // the longest conversations that it was trained on
 constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 20; // with a long conversation, Qt included
-constexpr std::uint64_t kPictureFilesMax = 2; // in memory at a time: one that is attached and one that is shown
+constexpr std::uint64_t kPictureFilesMax = 3; // in memory at a time: attached, shown, seen by the model
 
 } // namespace
 

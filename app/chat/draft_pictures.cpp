@@ -8,9 +8,9 @@
 #include "waste/files.h"
 #include "waste/picture.h"
 
-#include <QBuffer>
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QIODevice>
 #include <QImage>
 #include <QMimeData>
 
@@ -35,17 +35,40 @@ QString aboutSeconds(double seconds)
     return DraftPictures::tr("adds about %1 min").arg(std::lround(seconds / 60));
 }
 
+// Refuses what is more than a picture's file may have: the memory plan counts no larger one.
+class PictureBytes final : public QIODevice {
+public:
+    PictureBytes()
+    {
+        m_bytes.reserve(host::kPictureBytesMax); // growing would copy
+        open(WriteOnly);
+    }
+    std::string take() { return std::move(m_bytes); }
+
+protected:
+    qint64 readData(char*, qint64) override { return -1; }
+    qint64 writeData(const char* data, qint64 size) override
+    {
+        if (static_cast<std::size_t>(size) > host::kPictureBytesMax - m_bytes.size())
+            return -1;
+        m_bytes.append(data, static_cast<std::size_t>(size));
+        return size;
+    }
+
+private:
+    std::string m_bytes;
+};
+
 Result<std::string> pngOf(const QImage& image)
 {
-    QByteArray png;
-    QBuffer buffer(&png);
-    if (!image.save(&buffer, "PNG") || png.size() > qsizetype{host::kPictureBytesMax})
+    PictureBytes png;
+    if (!image.save(&png, "PNG"))
         return Error{ErrorCode::InvalidArgument, "",
             DraftPictures::tr("The pasted picture is too large: %1 × %2 pixels; scale it down first")
                 .arg(image.width())
                 .arg(image.height())
                 .toStdString()};
-    return png.toStdString();
+    return png.take();
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "desktop/display.h"
 
+#include <QByteArray>
 #include <QString>
 #include <QtGlobal>
 
@@ -14,18 +15,27 @@ namespace {
 
 constexpr int kFailed = 1;
 
-void explain(QtMsgType type, const QMessageLogContext&, const QString&)
+void explain(QtMsgType type, const QMessageLogContext& context, const QString& message)
 {
-    if (type != QtFatalMsg)
-        return; // lists of plug-ins, which help nobody here
-    const char* platform = std::getenv("QT_QPA_PLATFORM");
+    static thread_local QString said; // which plug-in is missing, or could not be loaded; a few lines at most
+    if (qEnvironmentVariableIsSet("QT_DEBUG_PLUGINS"))
+        std::fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
+    if (type != QtFatalMsg) {
+        if (type != QtDebugMsg)
+            said += "  " + message + '\n';
+        return;
+    }
+    const bool hasDisplay = !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
+    const QByteArray platform = qgetenv("QT_QPA_PLATFORM");
     std::fprintf(stderr, "waste-desktop: the window cannot open: ");
-    if (platform != nullptr && *platform != '\0')
-        std::fprintf(stderr, "QT_QPA_PLATFORM is \"%s\", which does not work here.\n", platform);
-    else if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY"))
-        std::fprintf(stderr, "there is no display (DISPLAY and WAYLAND_DISPLAY are not set).\n");
-    else
+    if (!platform.isEmpty())
+        std::fprintf(stderr, "QT_QPA_PLATFORM is \"%s\", which does not work here.\n", platform.constData());
+    else if (hasDisplay)
         std::fprintf(stderr, "the display cannot be reached.\n");
+    else
+        std::fprintf(stderr, "there is no display (DISPLAY and WAYLAND_DISPLAY are not set).\n");
+    if (hasDisplay && !said.isEmpty())
+        std::fprintf(stderr, "Qt says:\n%s", qPrintable(said));
     std::fprintf(stderr,
         "In a terminal, `waste chat` does the same. `waste-desktop --first-run picture.png` with\n"
         "QT_QPA_PLATFORM=offscreen draws the window into a file.\n");

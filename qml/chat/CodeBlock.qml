@@ -18,10 +18,10 @@ Rectangle {
 
     // Models write "python" and "sql"; languages have names.
     function nameOf(language: string): string {
-        const names = { cpp: "C++", cs: "C#", csharp: "C#", js: "JavaScript", javascript: "JavaScript", ts: "TypeScript", typescript: "TypeScript", py: "Python", sh: "Shell", php: "PHP", md: "Markdown", cmake: "CMake", yml: "YAML" };
+        const names = new Map([["cpp", "C++"], ["cs", "C#"], ["csharp", "C#"], ["js", "JavaScript"], ["javascript", "JavaScript"], ["ts", "TypeScript"], ["typescript", "TypeScript"], ["py", "Python"], ["sh", "Shell"], ["php", "PHP"], ["md", "Markdown"], ["cmake", "CMake"], ["yml", "YAML"]]);
         const key = language.toLowerCase();
         const isInitials = /^(sql|json|html|css|xml|yaml|toml|qml|ini|csv)$/.test(key);
-        return names[key] ?? (isInitials ? key.toUpperCase() : language.charAt(0).toUpperCase() + language.slice(1));
+        return names.get(key) ?? (isInitials ? key.toUpperCase() : language.charAt(0).toUpperCase() + language.slice(1));
     }
     // What is new is inserted: setting all of it again would cost the length of all of it.
     function showCode(): void {

@@ -118,7 +118,7 @@ Item {
             kind: UiButton.Quiet
             iconName: "image"
             text: qsTr("Free %1").arg(App.status.visionSize)
-            hint: qsTr("Takes what the model sees pictures with out of memory; the next picture reads it again")
+            hint: qsTr("Frees the memory of the model's picture part; the next picture loads it again.")
             onClicked: App.chat.releaseVision()
         }
         UiButton {

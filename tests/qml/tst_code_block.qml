@@ -32,7 +32,8 @@ Item {
         }
         function test_languagesHaveTheirNames_data(): var {
             return [{ tag: "python", name: "Python" }, { tag: "cpp", name: "C++" }, { tag: "SQL", name: "SQL" },
-                { tag: "json", name: "JSON" }, { tag: "rust", name: "Rust" }, { tag: " ", name: "Text" }];
+                { tag: "json", name: "JSON" }, { tag: "rust", name: "Rust" }, { tag: " ", name: "Text" },
+                { tag: "constructor", name: "Constructor" }, { tag: "__proto__", name: "__proto__" }];
         }
         function test_languagesHaveTheirNames(row: var): void {
             block.language = row.tag.trim(); // a row without tag gets another

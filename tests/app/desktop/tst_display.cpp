@@ -17,7 +17,7 @@ using Variables = QList<QPair<QString, QString>>;
 Outcome start(const QStringList& arguments, const Variables& variables)
 {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "QT_DEBUG_PLUGINS"})
         environment.remove(QString::fromLatin1(name));
     for (const auto& [name, value] : variables)
         environment.insert(name, value);
@@ -39,9 +39,16 @@ private Q_SLOTS:
     {
         QTest::addColumn<Variables>("variables");
         QTest::addColumn<QByteArray>("cause");
-        QTest::newRow("none") << Variables() << QByteArray("there is no display");
-        QTest::newRow("nobody answers") << Variables{{"DISPLAY", ":99999"}} << QByteArray("cannot be reached");
-        QTest::newRow("another platform") << Variables{{"QT_QPA_PLATFORM", "nonsense"}} << QByteArray("\"nonsense\"");
+        QTest::addColumn<QByteArray>("toolkit"); // its own words, where a display should be
+        QTest::newRow("none") << Variables() << QByteArray("there is no display") << QByteArray();
+        QTest::newRow("nobody answers")
+            << Variables{{"DISPLAY", ":99999"}} << QByteArray("cannot be reached")
+            << QByteArray("connect to display :99999\n  Could not load the Qt platform plugin \"xcb\"");
+        QTest::newRow("another platform")
+            << Variables{{"QT_QPA_PLATFORM", "nonsense"}} << QByteArray("\"nonsense\"") << QByteArray();
+        QTest::newRow("a plug-in that is missing")
+            << Variables{{"DISPLAY", ":99999"}, {"QT_QPA_PLATFORM", "nonsense"}} << QByteArray("\"nonsense\"")
+            << QByteArray("find the Qt platform plugin \"nonsense\"");
     }
     void withoutADisplayItSaysWhatToDo()
     {
@@ -50,12 +57,27 @@ private Q_SLOTS:
 #endif
         QFETCH(Variables, variables);
         QFETCH(QByteArray, cause);
+        QFETCH(QByteArray, toolkit);
         const Outcome outcome = start({}, variables);
         QCOMPARE(outcome.exitCode, 1);
         QVERIFY2(
             outcome.errors.startsWith("waste-desktop: ") && outcome.errors.contains(cause), outcome.errors.constData());
         QVERIFY(outcome.errors.contains("`waste chat`"));
-        QVERIFY2(!outcome.errors.contains("qt.qpa"), outcome.errors.constData());
+        QVERIFY2(!outcome.errors.contains("qt."), outcome.errors.constData());
+        QCOMPARE(outcome.errors.contains("Qt says:"), !toolkit.isEmpty());
+        QVERIFY2(outcome.errors.contains(toolkit), outcome.errors.constData());
+    }
+
+    void whoLooksForThePluginSeesEverything()
+    {
+#ifndef Q_OS_LINUX
+        QSKIP("Windows and macOS always have a display");
+#endif
+        const Outcome outcome = start({}, {{"QT_QPA_PLATFORM", "nonsense"}, {"QT_DEBUG_PLUGINS", "1"}});
+        QCOMPARE(outcome.exitCode, 1);
+        QVERIFY2(outcome.errors.contains("qt.core.") && outcome.errors.contains("no Qt platform plugin"),
+            outcome.errors.constData());
+        QVERIFY(outcome.errors.contains("`waste chat`"));
     }
 
     void questionsAboutItselfNeedNoDisplay()

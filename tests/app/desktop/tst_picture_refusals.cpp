@@ -13,6 +13,7 @@
 #include <QImage>
 #include <QMimeData>
 #include <QQuickItem>
+#include <QRandomGenerator>
 #include <QTest>
 
 #if defined(Q_OS_UNIX)
@@ -213,6 +214,19 @@ private Q_SLOTS:
         QCOMPARE(m_driver->app().chat()->draft(), QString("What shape"));
         pictures().remove(2);
         pictures().remove(1);
+    }
+
+    // Noise, which PNG cannot make smaller: more than the 20 MiB that a picture's file may have.
+    void aPastedPictureThatIsTooLargeIsRefused()
+    {
+        QImage noise(3000, 2600, QImage::Format_RGB888);
+        QRandomGenerator generator(1);
+        for (int y = 0; y < noise.height(); ++y)
+            generator.fillRange(reinterpret_cast<quint32*>(noise.scanLine(y)), noise.bytesPerLine() / 4);
+        QGuiApplication::clipboard()->setImage(noise);
+        QVERIFY(pictures().addFromClipboard());
+        QTRY_VERIFY_WITH_TIMEOUT(pictures().error().contains("3000 × 2600 pixels; scale it down"), 60'000);
+        QCOMPARE(pictures().count(), 1);
     }
 
     void everyFormatHasItsThumbnail()
