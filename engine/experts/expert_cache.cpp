@@ -161,7 +161,7 @@ std::uint32_t ExpertCache::guessesWanted()
     // Where every record has a slot, each is read once anyway.
     if (!m_hasReaders || m_slots.all().size() >= std::size_t{m_grid.layerCount} * m_grid.expertCount)
         return 0;
-    return m_guessWidth.next();
+    return m_guessWidth.widthForNextLayer();
 }
 
 void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)

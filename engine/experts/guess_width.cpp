@@ -11,7 +11,7 @@ GuessWidth::GuessWidth(const Options& options)
 {
 }
 
-std::uint32_t GuessWidth::next()
+std::uint32_t GuessWidth::widthForNextLayer()
 {
     if (m_options.fixed)
         return std::min(*m_options.fixed, m_options.limit);

@@ -6,13 +6,13 @@
 namespace waste {
 
 // How many experts of a layer are worth reading on a guess (spec: streaming 5): as many as turn out to be right often
-// enough. How long the drive is idle before a layer needs no measuring: guesses are read one after another while
-// nothing announced is left to read, and those not begun by then are dropped.
+// enough. How long the drive is idle before a layer needs no measuring: guesses are read while nothing announced is
+// left to read, on half of a drive's places, and those not begun by then are dropped.
 class GuessWidth {
 public:
     static constexpr std::uint32_t kMax = 8;
-    // The last guess is still under way when the layer is announced. With f of its time past it saves f of a read if it
-    // is right and costs 1 − f if it is wrong; f is anything, so more than half have to be right.
+    // A guess that is still under way when the layer is announced, with f of its time past, saves f of a read if it is
+    // right and costs 1 − f if it is wrong; f is anything, so more than half have to be right.
     static constexpr double kUsefulMin = 0.6;
 
     struct Options {
@@ -22,8 +22,7 @@ public:
     };
     explicit GuessWidth(const Options& options);
 
-    // For one more layer.
-    [[nodiscard]] std::uint32_t next();
+    [[nodiscard]] std::uint32_t widthForNextLayer();
 
     void noteOutcome(std::uint32_t useful, std::uint32_t wasted);
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
-constexpr float kSmallest = 1e-30F;
 
 // ---- building
 
@@ -187,7 +186,7 @@ void buildTables(
         float largest = __builtin_nanf("");
         if (isNumber)
             __builtin_memcpy(&largest, &bits, sizeof largest);
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         tables.scales[first / kTableBlock] = isZero && isNumber ? 0.0F : largest / kTableMax;
         for (std::size_t p = 0; p < positions; ++p)
             storePlanes(

@@ -9,8 +9,7 @@ namespace waste::kernels {
 
 namespace {
 
-constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
-constexpr std::size_t kStageValues = 256 * kWordColumns;
+constexpr std::size_t kStageValues = kWordBookEntries * kWordColumns;
 constexpr std::size_t kVectors = 8; // in the lanes of a load
 
 // Four vectors.
@@ -22,7 +21,7 @@ void splitFour(float* x, std::size_t columns, std::size_t count)
         bits = vmaxq_u32(bits, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + c * count))));
     const uint32x4_t isNoNumber = vcgtq_u32(bits, vdupq_n_u32(0x7F7FFFFF));
     const float32x4_t largest = vbslq_f32(isNoNumber, vdupq_n_f32(__builtin_nanf("")), vreinterpretq_f32_u32(bits));
-    const uint32x4_t isSplit = vcgeq_f32(largest, vdupq_n_f32(kSmallest));
+    const uint32x4_t isSplit = vcgeq_f32(largest, vdupq_n_f32(kReducedMagnitudeMin));
     const float32x4_t most = vdupq_n_f32(kWordInputMax);
     const auto masked = [](float32x4_t value, uint32x4_t mask) {
         return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(value), mask));

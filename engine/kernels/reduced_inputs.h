@@ -11,6 +11,9 @@ namespace waste::kernels {
 // read them. What the integers are, and the order in which sums are rounded, is fixed for all instruction
 // sets, so that reduced kernels agree bit for bit.
 
+// What counts as zero where integers share a scale: below it the scale's reciprocal would overflow.
+inline constexpr float kReducedMagnitudeMin = 1e-30F;
+
 // ---- two planes: x ≈ scale·(128·high + low), 15 bits and a sign, for products with Q4G and Q8G weights
 
 inline constexpr std::size_t kPlaneGroup = 128; // columns with one scale; the group of the weights as well
@@ -97,10 +100,11 @@ inline constexpr int kWordWeightMax = 11585;
 static_assert(std::int64_t{kWordGroup} * kWordInputMax * kWordWeightMax <= INT32_MAX);
 inline constexpr std::size_t kWordColumns = 8; // of a codebook entry
 inline constexpr std::size_t kWordStagesMax = 4;
-inline constexpr std::size_t kWordBookValues = kWordStagesMax * 256 * kWordColumns; // of a matrix, at most
+inline constexpr std::size_t kWordBookEntries = 256; // of a stage
+inline constexpr std::size_t kWordBookValues = kWordStagesMax * kWordBookEntries * kWordColumns; // of a matrix, at most
 
 struct WordBooks {
-    const std::int16_t* entries = nullptr; // [stages][256][kWordColumns]
+    const std::int16_t* entries = nullptr; // [stages][kWordBookEntries][kWordColumns]
     float unit = 0;
 };
 

@@ -11,8 +11,6 @@ namespace waste::kernels::scalar {
 namespace {
 
 constexpr float kWholeMax = 127 * 128; // leaves room for rounding: high stays within ±127
-// Below this a group counts as zero: the reciprocal of its scale would overflow.
-constexpr float kSmallest = 1e-30F;
 
 // Largest magnitude, or NaN if a value is not finite.
 float magnitude(const float* x, std::size_t count)
@@ -74,7 +72,7 @@ void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
         const float* const values = x + g * kPlaneGroup;
         const std::size_t count = std::min(kPlaneGroup, columns - g * kPlaneGroup);
         const float largest = magnitude(values, count);
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         const float perUnit = isZero ? 0.0F : kWholeMax / largest;
         planes.scales[g] = isZero && !std::isnan(largest) ? 0.0F : largest / kWholeMax;
         planes.sums[g] = 0;

@@ -13,7 +13,6 @@ namespace waste::kernels::scalar {
 namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
-constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
 
 float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t entry, const float* x)
 {
@@ -65,7 +64,7 @@ void buildTables(
             largest =
                 std::isfinite(value) ? std::max(largest, std::abs(value)) : std::numeric_limits<float>::quiet_NaN();
         });
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         const float perUnit = isZero ? 0.0F : kTableMax / largest;
         tables.scales[first / kTableBlock] = isZero && !std::isnan(largest) ? 0.0F : largest / kTableMax;
         forEntries(matrix, x, first, last, [&](std::size_t position, std::size_t i, float value) {

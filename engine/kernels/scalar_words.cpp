@@ -9,9 +9,6 @@ namespace waste::kernels::scalar {
 
 namespace {
 
-constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
-constexpr std::size_t kBookEntries = 256; // of a stage
-
 // Largest magnitude of a vector's group, or NaN if a value is not finite.
 float magnitude(const float* x, std::size_t columns, std::size_t count)
 {
@@ -39,7 +36,7 @@ void splitWords(float* x, std::size_t columns, std::size_t count)
 {
     for (std::size_t v = 0; v < count; ++v) {
         const float largest = magnitude(x + v, columns, count);
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         const float perUnit = isZero ? 0.0F : kWordInputMax / largest;
         const auto word = [&](std::size_t column) {
             return static_cast<std::int16_t>(isZero ? 0 : std::lrint(x[column * count + v] * perUnit));
@@ -64,7 +61,7 @@ void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint
             for (std::size_t i = 0; i < kWordColumns; ++i) {
                 int sum = 0;
                 for (std::size_t stage = 0; stage < matrix.stages; ++stage) {
-                    const std::size_t entry = stage * kBookEntries + indexOf(matrix, indices, stage);
+                    const std::size_t entry = stage * kWordBookEntries + indexOf(matrix, indices, stage);
                     sum += books.entries[entry * kWordColumns + i];
                 }
                 words[column - begin + i] = static_cast<std::int16_t>(sum);

@@ -32,12 +32,11 @@ float largestSum(std::span<const float> codebooks, std::size_t stages)
 WordBooks buildWordBooks(const VqMatrixView& matrix, std::span<std::int16_t> values)
 {
     assert(takesWords(matrix) && values.size() >= kWordBookValues);
-    const std::span codebooks(matrix.codebooks, kWordBookValues / kWordStagesMax * matrix.stages);
+    const std::span codebooks(matrix.codebooks, matrix.stages * kWordBookEntries * kWordColumns);
     // Each entry is rounded by half a unit at most, which is taken off beforehand.
     constexpr float kLargest = kWordWeightMax - static_cast<float>(kWordStagesMax) / 2;
-    constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
     const float largest = largestSum(codebooks, matrix.stages);
-    const bool isZero = !(largest >= kSmallest);
+    const bool isZero = !(largest >= kReducedMagnitudeMin);
     const float perUnit = isZero ? 0 : kLargest / largest;
     for (std::size_t i = 0; i < codebooks.size(); ++i)
         values[i] = static_cast<std::int16_t>(isZero ? 0 : std::lrint(codebooks[i] * perUnit));

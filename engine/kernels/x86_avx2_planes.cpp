@@ -357,7 +357,6 @@ void multiplyMany(const MatrixView& matrix, const PlaneInput& input, float* y, s
 // ---- splitting
 
 constexpr float kWholeMax = 127 * 128;
-constexpr float kSmallest = 1e-30F;
 
 // Largest magnitude by its bits, which are in order; infinities and NaN are above every number.
 float magnitude(const float* x, std::size_t count)
@@ -432,7 +431,7 @@ void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes)
         const std::size_t count = rest < kPlaneGroup ? rest : kPlaneGroup;
         const float largest = magnitude(values, count);
         const bool isNumber = largest == largest;
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         planes.scales[g] = isZero && isNumber ? 0.0F : largest / kWholeMax;
         planes.sums[g] = splitGroup(
             values, isZero ? 0 : count, isZero ? 0.0F : kWholeMax / largest, planes.bytes[g], planes.words[g]);

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
-constexpr float kSmallest = 1e-30F;
 constexpr int kBias = 32768; // what makes an entry unsigned
 
 // ---- building
@@ -232,7 +231,7 @@ void buildTables(
         const int bits = largestLane(block.largest);
         const bool isNumber = bits < kInfinityBits;
         const float largest = isNumber ? _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits))) : __builtin_nanf("");
-        const bool isZero = !(largest >= kSmallest);
+        const bool isZero = !(largest >= kReducedMagnitudeMin);
         tables.scales[first / kTableBlock] = isZero && isNumber ? 0.0F : largest / kTableMax;
         const __m256 perUnit = _mm256_set1_ps(isZero ? 0.0F : kTableMax / largest);
         for (std::size_t p = 0; p < positions; ++p)

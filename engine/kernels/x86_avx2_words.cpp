@@ -9,8 +9,6 @@ namespace waste::kernels {
 
 namespace {
 
-constexpr float kSmallest = 1e-30F; // see scalar_planes.cpp
-
 __m256i load(const void* p)
 {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
@@ -31,7 +29,7 @@ void splitEight(float* x, std::size_t columns, std::size_t count)
     const __m256i bits = magnitudes(x, columns, count);
     const __m256 isNoNumber = _mm256_castsi256_ps(_mm256_cmpgt_epi32(bits, _mm256_set1_epi32(0x7F7FFFFF)));
     const __m256 largest = _mm256_blendv_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(__builtin_nanf("")), isNoNumber);
-    const __m256 isSplit = _mm256_cmp_ps(largest, _mm256_set1_ps(kSmallest), _CMP_GE_OQ);
+    const __m256 isSplit = _mm256_cmp_ps(largest, _mm256_set1_ps(kReducedMagnitudeMin), _CMP_GE_OQ);
     const __m256 most = _mm256_set1_ps(kWordInputMax);
     const __m256 perUnit = _mm256_and_ps(_mm256_div_ps(most, largest), isSplit);
     const auto words = [&](std::size_t column) {
@@ -49,7 +47,7 @@ void splitEight(float* x, std::size_t columns, std::size_t count)
 
 // ---- decoding
 
-constexpr std::size_t kStageBytes = 256 * kWordColumns * sizeof(std::int16_t);
+constexpr std::size_t kStageBytes = kWordBookEntries * kWordColumns * sizeof(std::int16_t);
 constexpr std::size_t kFourRows = 4;
 
 std::uint64_t loadWord(const std::uint8_t* bytes)

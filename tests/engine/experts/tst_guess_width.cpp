@@ -24,19 +24,19 @@ class TestGuessWidth : public QObject {
 private Q_SLOTS:
     void aFixedWidthIsTakenAsItIsWithinTheLimit()
     {
-        QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 8}).next(), 6U);
-        QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 3}).next(), 3U);
-        QCOMPARE(GuessWidth({.fixed = 0, .layerCount = kLayers, .limit = 8}).next(), 0U);
+        QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 8}).widthForNextLayer(), 6U);
+        QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 3}).widthForNextLayer(), 3U);
+        QCOMPARE(GuessWidth({.fixed = 0, .layerCount = kLayers, .limit = 8}).widthForNextLayer(), 0U);
     }
 
     void rightGuessesWidenItUpToTheLimit()
     {
         for (const std::uint32_t limit : {8U, 5U, 3U}) {
             GuessWidth width({.fixed = {}, .layerCount = kLayers, .limit = limit});
-            QCOMPARE(width.next(), std::min(4U, limit));
+            QCOMPARE(width.widthForNextLayer(), std::min(4U, limit));
             for (int i = 0; i < 10; ++i)
                 judge(width, 26, 6);
-            QCOMPARE(width.next(), limit);
+            QCOMPARE(width.widthForNextLayer(), limit);
         }
     }
 
@@ -44,17 +44,17 @@ private Q_SLOTS:
     {
         GuessWidth width({.fixed = {}, .layerCount = kLayers});
         judge(width, 19, 13); // 59 %
-        QCOMPARE(width.next(), 2U);
+        QCOMPARE(width.widthForNextLayer(), 2U);
         judge(width, 19, 13);
-        QCOMPARE(width.next(), 1U);
+        QCOMPARE(width.widthForNextLayer(), 1U);
         judge(width, 19, 13);
         std::uint32_t passed = 1;
-        while (width.next() == 0 && passed < 1000)
+        while (width.widthForNextLayer() == 0 && passed < 1000)
             ++passed;
         QCOMPARE(passed, 16 * kLayers);
-        QCOMPARE(width.next(), 1U);
+        QCOMPARE(width.widthForNextLayer(), 1U);
         judge(width, 32, 0);
-        QCOMPARE(width.next(), 2U);
+        QCOMPARE(width.widthForNextLayer(), 2U);
     }
 };
 
