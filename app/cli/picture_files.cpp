@@ -3,13 +3,14 @@
 #include "cli/printf_text.h"
 #include "cli/value_parsers.h"
 #include "host/data_url.h"
+#include "host/rows_file.h"
 #include "host/size_text.h"
 
 #include "waste/files.h"
 
 #include <algorithm>
 #include <charconv>
-#include <span>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,28 @@ namespace {
 std::span<const std::byte> bytesOf(const std::string& text)
 {
     return std::as_bytes(std::span(text));
+}
+
+host::RowsKey keyOf(const Engine& engine, const PictureFiles::Entry& entry)
+{
+    return {sha256Text(entry.bytes), entry.detail == PictureDetail::Half, engine.visionFingerprint()};
+}
+
+std::size_t floatCount(const Engine& engine, const PictureFiles::Entry& entry)
+{
+    return std::size_t{entry.picture.positionCount} * engine.container().info().hiddenSize;
+}
+
+// What the model saw earlier; empty: it has to look.
+std::optional<std::vector<float>> keptRows(
+    const Engine& engine, const PictureFiles::Entry& entry, const std::filesystem::path& attachmentsFolder)
+{
+    const host::RowsKey key = keyOf(engine, entry);
+    if (attachmentsFolder.empty() || key.tower.empty())
+        return std::nullopt;
+    const std::filesystem::path file = host::rowsFileOf(attachmentsFolder, key.content, key.half);
+    auto rows = host::loadRows(file, key, floatCount(engine, entry));
+    return rows ? std::optional(std::move(*rows)) : std::nullopt;
 }
 
 Error invalidImage(std::string message)
@@ -160,16 +183,19 @@ std::vector<std::uint32_t> PictureFiles::positionCounts() const
     return counts;
 }
 
-Result<std::vector<float>> PictureFiles::encode(Engine& engine, Output& output, const CancelFlag& cancel) const
+Result<std::vector<float>> PictureFiles::encode(
+    Engine& engine, Output& output, const CancelFlag& cancel, const std::filesystem::path& attachmentsFolder) const
 {
-    std::vector<float> rows;
+    std::vector<std::optional<std::vector<float>>> kept;
     Picture all; // as if they were one
     for (const Entry& entry : m_entries) {
+        kept.push_back(keptRows(engine, entry, attachmentsFolder));
         all.positionCount += entry.picture.positionCount;
-        all.multiplyAdds += entry.picture.multiplyAdds;
+        all.multiplyAdds += kept.back() ? 0 : entry.picture.multiplyAdds;
     }
     if (!isEmpty())
         output.note("pictures: " + priceText(all, host::ReadingPace(engine)));
+    std::vector<float> rows;
     std::vector<std::size_t> begins; // of each picture's rows
     for (const Entry& entry : m_entries) {
         const auto progress = [&](const Progress& step) {
@@ -186,6 +212,8 @@ Result<std::vector<float>> PictureFiles::encode(Engine& engine, Output& output, 
             const std::vector<float> seen(rows.begin() + static_cast<std::ptrdiff_t>(begins[first]),
                 rows.begin() + static_cast<std::ptrdiff_t>(begins[first + 1]));
             rows.insert(rows.end(), seen.begin(), seen.end());
+        } else if (const auto& before = kept[first]) {
+            rows.insert(rows.end(), before->begin(), before->end());
         } else {
             WASTE_TRY(const auto seen,
                 engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel, entry.detail));
@@ -194,6 +222,18 @@ Result<std::vector<float>> PictureFiles::encode(Engine& engine, Output& output, 
         output.plain("[" + entry.name + ": " + std::to_string(entry.picture.positionCount) + " image tokens]\n");
     }
     return rows;
+}
+
+void PictureFiles::keepRows(
+    const Engine& engine, std::span<const float> rows, const std::filesystem::path& attachmentsFolder) const
+{
+    for (const Entry& entry : m_entries) {
+        const std::span<const float> own = rows.first(floatCount(engine, entry));
+        rows = rows.subspan(own.size());
+        const host::RowsKey key = keyOf(engine, entry);
+        if (!key.tower.empty() && !keptRows(engine, entry, attachmentsFolder))
+            (void)host::saveRows(host::rowsFileOf(attachmentsFolder, key.content, key.half), key, own);
+    }
 }
 
 } // namespace waste::cli

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,14 @@ public:
     [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
-    // The rows of all of them, one picture behind the other; a picture that comes again is looked at once. Says before
-    // how long it may take, and behind each how many positions it has.
-    Result<std::vector<float>> encode(Engine& engine, Output& output, const CancelFlag& cancel) const;
+    // The rows of all of them, one picture behind the other; a picture that comes again is looked at once, and not at
+    // all where its rows lie among a conversation's attachments. Says before how long it may take, and behind each how
+    // many positions it has.
+    Result<std::vector<float>> encode(Engine& engine, Output& output, const CancelFlag& cancel,
+        const std::filesystem::path& attachmentsFolder = {}) const;
+    // Puts the rows beside the attachments. A full drive costs only the time of looking again.
+    void keepRows(
+        const Engine& engine, std::span<const float> rows, const std::filesystem::path& attachmentsFolder) const;
 
 private:
     Status add(std::string name, std::string bytes, PictureDetail detail);

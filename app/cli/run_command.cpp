@@ -84,9 +84,12 @@ public:
             m_flags.options.vision = VisionUse::FromTheStart;
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
-        WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));
+        const std::filesystem::path attachments = m_kept ? m_kept->attachmentsFolder() : std::filesystem::path();
+        WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel, attachments));
         std::vector<host::Block> shown;
         WASTE_TRY(shown, keep(pictures));
+        if (m_kept)
+            pictures.keepRows(*engine, rows, attachments);
         return generate(*engine, *session, *format, rendered, {rows, std::move(shown)}, context);
     }
 

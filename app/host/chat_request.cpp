@@ -1,6 +1,7 @@
 #include "host/chat_request.h"
 
 #include "host/json.h"
+#include "host/rows_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -47,10 +48,9 @@ std::vector<AttachedPicture> picturesOf(const Message& message, const std::files
     for (const Block& block : message.blocks) {
         if (block.type != Block::Type::Image || !isAttachmentName(block.sha256) || attachmentsFolder.empty())
             continue;
-        const std::filesystem::path file = attachmentsFolder / block.sha256;
-        std::filesystem::path rowsFile = file;
-        rowsFile += block.half ? ".half.rows" : ".rows";
-        pictures.push_back({block.name, file, block.half ? PictureDetail::Half : PictureDetail::Full, rowsFile});
+        pictures.push_back(
+            {block.name, attachmentsFolder / block.sha256, block.half ? PictureDetail::Half : PictureDetail::Full,
+                rowsFileOf(attachmentsFolder, block.sha256, block.half)});
     }
     return pictures;
 }

@@ -46,6 +46,11 @@ std::string headerOf(const RowsKey& key, std::span<const float> rows)
 
 } // namespace
 
+std::filesystem::path rowsFileOf(const std::filesystem::path& attachmentsFolder, const std::string& content, bool half)
+{
+    return attachmentsFolder / (content + (half ? ".half.rows" : ".rows"));
+}
+
 Status saveRows(const std::filesystem::path& file, const RowsKey& key, std::span<const float> rows)
 {
     if (rows.size() > kFloatsMax)

@@ -19,6 +19,9 @@ struct RowsKey {
     friend bool operator==(const RowsKey&, const RowsKey&) = default;
 };
 
+// Where a conversation keeps the rows of an attachment: beside it.
+std::filesystem::path rowsFileOf(const std::filesystem::path& attachmentsFolder, const std::string& content, bool half);
+
 // The rows of one picture on disk, so that a restart does not pay for looking again. Anybody may have written such a
 // file: it is believed only if every byte is where it should be and every number is finite.
 //

@@ -330,6 +330,8 @@ private Q_SLOTS:
         COMPARE_EXIT(first, 0);
         QVERIFY2(first.output.contains("circle"), first.description().constData());
         QCOMPARE(first.errors.count("a circle.png: 16 image tokens"), 2);
+        const QStringList seen = rowsFiles();
+        QCOMPARE(seen.size(), 1); // what the model saw, for the next run
         QVERIFY(QFile::remove(copy));
         const auto second = m_program.run({"run", kModel, "And now?", "--no-think", "--session", "Shapes", "--image",
             kPictures + "star.png", "--image-detail", "half"});
@@ -337,9 +339,15 @@ private Q_SLOTS:
         QCOMPARE(second.errors.count("a circle.png: 16 image tokens"), 2);
         QVERIFY2(second.errors.contains("star.png: 2 image tokens"), second.errors.constData());
         QCOMPARE(show("Shapes").size(), 4);
+        QCOMPARE(rowsFiles().size(), 2);
+        // Rows that are damaged are no rows: the model looks again.
+        QFile damaged(seen.first());
+        const qint64 damagedFrom = damaged.size();
+        QVERIFY(damaged.resize(damagedFrom - 4));
         const auto third = m_program.run({"run", kModel, "Again?", "--no-think", "--session", "Shapes"});
         COMPARE_EXIT(third, 0);
         QVERIFY2(third.errors.contains("star.png: 2 image tokens"), third.errors.constData()); // still half
+        QCOMPARE(QFileInfo(seen.first()).size(), damagedFrom);
         // Somebody has cleaned up behind our back.
         const QString conversations = m_folder->filePath("waste/conversations");
         QDirIterator attachment(conversations, {QString(64, '?')}, QDir::Files, QDirIterator::Subdirectories);
@@ -463,6 +471,14 @@ private:
         m_program.input = input;
         const QStringList thinking = options.contains("--think") ? QStringList{} : QStringList{"--no-think"};
         return m_program.run(QStringList{"chat", kModel} + thinking + options);
+    }
+    QStringList rowsFiles() const // of all conversations
+    {
+        QStringList files;
+        QDirIterator found(m_folder->path(), {"*.rows"}, QDir::Files, QDirIterator::Subdirectories);
+        while (found.hasNext())
+            files.append(found.next());
+        return files;
     }
     QJsonArray show(const QString& name) const
     {
