@@ -169,6 +169,7 @@ private:
         else if (m_system)
             turns.messages.push_back(systemMessage(*m_system));
         std::vector<host::AttachedPicture> shown;
+        shown.reserve(m_pictures.files.size());
         for (const auto& file : m_pictures.files)
             shown.push_back({textOfPath(file), file, m_pictures.detail});
         host::addQuestion(turns, question, shown);
