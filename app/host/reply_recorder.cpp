@@ -93,26 +93,26 @@ void ReplyRecorder::handle(const EngineEvent& event)
     }
 }
 
+// Ended and with its last line waiting at once: a flush that finds an ended answer with nothing left forgets it.
 void ReplyRecorder::end(const ReplyEnded& ended)
 {
-    {
-        const std::lock_guard lock(m_state->mutex);
-        const auto found = m_state->answers.find(ended.answerId);
-        if (found == m_state->answers.end())
-            return;
-        State::Answer& answer = found->second;
-        answer.ended = true;
-        for (const ToolCall& call : ended.calls) {
-            Block block;
-            block.type = Block::Type::ToolCall;
-            block.text = call.arguments;
-            block.name = call.name;
-            block.callId = call.id;
-            answer.pending.push_back(toolCallLine(ended.answerId, answer.blocks.size(), block));
-            answer.blocks.push_back(block.type);
-        }
+    const std::lock_guard lock(m_state->mutex);
+    const auto found = m_state->answers.find(ended.answerId);
+    if (found == m_state->answers.end())
+        return;
+    State::Answer& answer = found->second;
+    for (const ToolCall& call : ended.calls) {
+        Block block;
+        block.type = Block::Type::ToolCall;
+        block.text = call.arguments;
+        block.name = call.name;
+        block.callId = call.id;
+        answer.pending.push_back(toolCallLine(ended.answerId, answer.blocks.size(), block));
+        answer.blocks.push_back(block.type);
     }
-    write(ended.answerId, stateLine(ended.answerId, messageStateAfter(ended), reasonOf(ended), ended.timings));
+    answer.pending.push_back(stateLine(ended.answerId, messageStateAfter(ended), reasonOf(ended), ended.timings));
+    answer.ended = true;
+    m_state->keeper.post([state = m_state, answerId = ended.answerId] { flush(state, answerId); });
 }
 
 void ReplyRecorder::add(const std::string& answerId, Block::Type type, const std::string& text)

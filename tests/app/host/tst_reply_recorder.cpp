@@ -12,6 +12,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <random>
+#include <string>
+#include <thread>
 
 using namespace waste;
 using namespace waste::host;
@@ -60,6 +65,35 @@ class TestReplyRecorder : public QObject {
     }
 
 private Q_SLOTS:
+    // Ends come at any moment of the write before them.
+    void anEndIsNotForgottenWhileWhatWasBeforeItIsWritten()
+    {
+        constexpr std::size_t kAnswers = 1000;
+        const QTemporaryDir folder;
+        std::mt19937 random(1);
+        {
+            ConversationKeeper keeper(folder.path().toStdString(), "test");
+            ReplyRecorder recorder(keeper, [](const std::string&, const Error&) { QFAIL("nothing may fail here"); });
+            for (std::size_t i = 0; i < kAnswers; ++i) {
+                Message answer = emptyAnswer();
+                answer.id = "a" + std::to_string(i);
+                std::promise<void> appended;
+                keeper.append(kId, {messageLine(answer)}, [&appended](const Status&) { appended.set_value(); });
+                appended.get_future().wait();
+                recorder.expect(kId, answer);
+                recorder.handle(ReplyBegan{answer.id});
+                std::this_thread::sleep_for(std::chrono::microseconds(random() % 1000));
+                ReplyEnded end = ended(ReplyEnded::Reason::Done);
+                end.answerId = answer.id;
+                recorder.handle(end);
+            }
+        }
+        const Conversation conversation = read(folder);
+        QCOMPARE(conversation.messages.size(), kAnswers);
+        for (const Message& answer : conversation.messages)
+            QCOMPARE(answer.state, MessageState::Done);
+    }
+
     void anAnswerIsOnDiskWithItsStatesAndCalls()
     {
         const QTemporaryDir folder;
@@ -146,8 +180,8 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         {
             ConversationKeeper keeper(folder.path().toStdString(), "test");
-            ReplyRecorder recorder(keeper, [](const std::string&, const Error&) { });
-            keeper.append(kId, {messageLine(emptyAnswer())}, [](const Status&) { });
+            ReplyRecorder recorder(keeper, [](const std::string&, const Error&) {});
+            keeper.append(kId, {messageLine(emptyAnswer())}, [](const Status&) {});
             keeper.post([] { QTest::qSleep(300); }); // a slow disk
             recorder.expect(kId, emptyAnswer());
             recorder.handle(text("Half a wo"));
