@@ -1,12 +1,12 @@
 #include "convert/bank_writer.h"
 
-#include "base/crc32.h"
 #include "checkpoint/tensor_names.h"
 #include "container/record_header.h"
 #include "convert/source_reader.h"
 #include "convert/space_wait.h"
 #include "convert/vq_codebooks.h"
 #include "convert/vq_encoder.h"
+#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ public:
         return {};
     }
 
-    // Encodes one expert into a zeroed record.
+    // Encodes one expert into a record that is zero, or holds another one of this layer.
     Status encode(std::uint32_t expert, std::span<std::byte> record, const ConversionProgress& progress)
     {
         const StopCheck stopped = [&progress] { return progress.isStopped(); };
@@ -95,7 +95,7 @@ private:
         const CheckpointTensor* tensor = m_files.find(name);
         assert(tensor != nullptr); // the plan has seen it
         m_values.resize(tensor->elements());
-        WASTE_TRY_STATUS(readFinite(m_files, *tensor, 0, m_values));
+        WASTE_TRY_STATUS(readFinite(m_files, *tensor, 0, m_values, m_pool));
         return tensor;
     }
 
@@ -131,7 +131,7 @@ private:
         RecordHeader header =
             RecordHeader::expected(m_plan.geometry, m_plan.quant, static_cast<std::uint16_t>(m_entry.layer),
                 static_cast<std::uint16_t>(expert), static_cast<std::uint16_t>(m_entry.codebookBase));
-        header.payloadCrc32 = crc32(record.first(m_plan.geometry.payloadEnd).subspan(kRecordHeaderBytes));
+        header.payloadCrc32 = kernels::crc32(record.first(m_plan.geometry.payloadEnd).subspan(kRecordHeaderBytes));
         header.encode(record.first<kRecordHeaderBytes>());
     }
 
@@ -151,11 +151,11 @@ Result<FinishedLayer> writeBank(const CheckpointFiles& files, const ConversionPl
 {
     BankWriter writer(files, plan, entry, pool);
     WASTE_TRY_STATUS(writer.fit(progress));
+    // Zeroed once: every expert is written over the one before, byte for byte.
     std::vector<std::byte> record(plan.geometry.strideBytes);
     std::uint64_t unflushedBytes = 0;
     for (std::uint32_t expert = 0; expert < entry.expertCount; ++expert) {
         WASTE_TRY_STATUS(progress.checkCancelled());
-        std::ranges::fill(record, std::byte{0});
         WASTE_TRY_STATUS(writer.encode(expert, record, progress));
         WASTE_TRY_STATUS(
             writePatiently(bank.path(), entry.bytes - bank.sizeBytes(), progress, [&] { return bank.append(record); }));

@@ -1,5 +1,6 @@
 #include "convert/source_reader.h"
 
+#include "base/checked.h"
 #include "checkpoint/tensor_names.h"
 #include "platform/path_text.h"
 
@@ -12,6 +13,9 @@ namespace waste {
 namespace {
 
 constexpr std::uint64_t kSmallElementsMax = std::uint64_t{1} << 20; // 4 MiB as f32
+
+// What a thread reads at a time: small enough for the last one not to be waited for long.
+constexpr std::size_t kPieceElements = std::size_t{1} << 17;
 
 } // namespace
 
@@ -28,6 +32,22 @@ Status readFinite(
             textFromPath(files.directory() / pathFromText(files.shardNames()[tensor.values.shard])) + ": tensor \""
                 + tensor.name + "\" has values that are not finite numbers; download this file again"};
     return {};
+}
+
+Status readFinite(const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first,
+    std::span<float> target, ThreadPool& pool)
+{
+    std::vector<Status> pieces(ceilDivide(target.size(), kPieceElements));
+    pool.parallelFor(
+        static_cast<std::uint32_t>(pieces.size()), 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+            for (std::size_t piece = begin; piece < end; ++piece) {
+                const std::size_t start = piece * kPieceElements;
+                const std::size_t count = std::min(kPieceElements, target.size() - start);
+                pieces[piece] = readFinite(files, tensor, first + start, target.subspan(start, count));
+            }
+        });
+    const auto failed = std::ranges::find_if(pieces, [](const Status& status) { return !status; });
+    return failed != pieces.end() ? *failed : Status();
 }
 
 Status checkSmallTensors(const CheckpointFiles& files, const ConversionPlan& plan, const ConversionProgress& progress)

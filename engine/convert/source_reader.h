@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "convert/conversion_plan.h"
 #include "convert/conversion_progress.h"
+#include "kernels/thread_pool.h"
 #include "waste/result.h"
 
 #include <cstdint>
@@ -15,6 +16,10 @@ namespace waste {
 // Corrupt, naming the tensor, before it can spoil a codebook that a whole layer shares.
 Status readFinite(
     const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first, std::span<float> target);
+// The same by all threads of the pool, a piece at a time: decoding takes longer than reading, and while one thread does
+// it the others would wait. Of several errors the first in the tensor.
+Status readFinite(const CheckpointFiles& files, const CheckpointTensor& tensor, std::uint64_t first,
+    std::span<float> target, ThreadPool& pool);
 
 // readFinite() of every dense tensor that is small: norms, biases, decays, routers, and of a small model all of
 // them. They are read last, after days on a large model; a damaged one is to be heard of at once. Shards

@@ -1,8 +1,8 @@
 #include "convert/trunk_writer.h"
 
-#include "base/crc32.h"
 #include "convert/source_reader.h"
 #include "convert/trunk_encoder.h"
+#include "kernels/checksum.h"
 
 #include <algorithm>
 #include <vector>
@@ -29,10 +29,10 @@ Result<WrittenTensor> writeTensor(const CheckpointFiles& files, const TrunkItem&
         const std::uint64_t rows = std::min(tileRowsMax, layout.rows - row);
         values.resize(rows * layout.columns);
         payload.resize(rows * layout.rowBytes);
-        WASTE_TRY_STATUS(readFinite(files, *item.source, row * layout.columns, values));
+        WASTE_TRY_STATUS(readFinite(files, *item.source, row * layout.columns, values, pool));
         const auto tileScales = std::span(scales).subspan(row * layout.groupsPerRow, rows * layout.groupsPerRow);
         written.error += encodeTrunkRows(*entry.format, values, layout.columns, payload, tileScales, pool);
-        written.crc32 = crc32(payload, written.crc32);
+        written.crc32 = kernels::crc32(payload, written.crc32);
         WASTE_TRY_STATUS(trunk.writeAt(entry.offset + row * layout.rowBytes, payload));
         progress.advance(payload.size());
     }
@@ -42,7 +42,7 @@ Result<WrittenTensor> writeTensor(const CheckpointFiles& files, const TrunkItem&
     if (!scaleBytes.empty())
         WASTE_TRY_STATUS(trunk.writeAt(entry.scaleOffset, scaleBytes));
     progress.advance(scaleBytes.size());
-    written.crc32 = crc32(scaleBytes, written.crc32);
+    written.crc32 = kernels::crc32(scaleBytes, written.crc32);
     return written;
 }
 

@@ -82,7 +82,7 @@ void VqSample::add(std::span<const float> matrix, std::size_t columns, std::size
     std::vector<float> normalised(columns);
     for (std::size_t first = 0; first < matrix.size() && wanted > 0; first += columns) {
         const auto row = matrix.subspan(first, columns);
-        divideRow(row, rowRms(row), normalised.data());
+        divideRow(row, rmsOf(squaredNorm(row), columns), normalised.data());
         // Selection sampling: each vector is taken with the share that is still wanted of those left.
         for (std::size_t v = 0; v < columns; v += kVectorDim, --left) {
             if (random.below(left) >= wanted)

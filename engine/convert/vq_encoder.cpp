@@ -5,8 +5,10 @@
 #include "container/index_packing.h"
 #include "convert/row_scale.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
 #include <vector>
 
 namespace waste {
@@ -16,53 +18,61 @@ namespace {
 struct RowScratch {
     RowScratch(std::size_t columns, std::size_t stages)
         : normalised(columns)
-        , sum(columns)
         , codes(stages * columns / kVectorDim)
     {
     }
     std::vector<float> normalised; // [columns]
-    std::vector<float> sum; // [columns], entries of all stages, added as a reader adds them
     std::vector<std::uint8_t> codes; // [vectors][stages]
 };
 
-void addEntries(const VqCodebooks& codebooks, RowScratch& row)
+// What a row w and the sum r of its entries, added as a reader adds them, have to do with each other.
+struct RowProducts {
+    double mixed = 0; // ⟨w, r⟩
+    double square = 0; // ⟨r, r⟩
+
+    // The factor that brings r nearest to w.
+    [[nodiscard]] float fittedScale() const { return square > 0 ? static_cast<float>(mixed / square) : 0; }
+    // ‖w − scale · r‖², which rounding must not take below zero.
+    [[nodiscard]] double difference(double squaredNorm, double scale) const
+    {
+        return std::max(squaredNorm - scale * (2 * mixed - scale * square), 0.0);
+    }
+};
+
+RowProducts productsWithEntries(
+    const VqCodebooks& codebooks, std::span<const float> values, std::span<const std::uint8_t> codes)
 {
-    const std::uint8_t* code = row.codes.data();
-    for (auto target = row.sum.begin(); target != row.sum.end(); target += kVectorDim) {
+    LaneSums mixed{};
+    LaneSums square{};
+    static_assert(mixed.size() == kVectorDim);
+    const std::uint8_t* code = codes.data();
+    for (std::size_t i = 0; i < values.size(); i += kVectorDim) {
         std::array<float, kVectorDim> sum{};
         for (std::size_t stage = 0; stage < codebooks.stageCount(); ++stage) {
             const float* const entry = codebooks.entry(stage, *code++);
             for (std::size_t d = 0; d < kVectorDim; ++d)
                 sum[d] += entry[d];
         }
-        std::ranges::copy(sum, target);
+        for (std::size_t d = 0; d < kVectorDim; ++d) {
+            const auto entry = static_cast<double>(sum[d]);
+            mixed[d] += static_cast<double>(values[i + d]) * entry;
+            square[d] += entry * entry;
+        }
     }
-}
-
-// The factor that brings `sum` nearest to `values`.
-float fittedScale(std::span<const float> values, std::span<const float> sum)
-{
-    double product = 0;
-    double square = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        product += static_cast<double>(values[i]) * static_cast<double>(sum[i]);
-        square += static_cast<double>(sum[i]) * static_cast<double>(sum[i]);
-    }
-    return square > 0 ? static_cast<float>(product / square) : 0;
+    return {sumOf(mixed), sumOf(square)};
 }
 
 void storeIndices(const ExpertQuant& quant, const ExpertGeometry::Matrix& matrix, std::uint32_t r,
     const RowScratch& row, std::span<std::byte> record)
 {
-    const std::uint32_t vectorCount = matrix.columns / kVectorDim;
-    for (std::uint32_t v = 0; v < vectorCount; ++v) {
-        const std::uint8_t* const code = row.codes.data() + std::size_t{v} * quant.stages;
-        std::byte* target = record.data() + matrix.indexOffset + indexOffset(quant, matrix.columns, r, v);
+    std::byte* target = record.data() + matrix.indexOffset + indexOffset(quant, matrix.columns, r, 0);
+    const std::uint64_t step = indexOffset(quant, matrix.columns, r, 1) - indexOffset(quant, matrix.columns, r, 0);
+    for (auto code = row.codes.begin(); code != row.codes.end(); code += quant.stages, target += step) {
         if (quant.indexBits == 6) {
             const auto packed = packSixBit({code[0], code[1], code[2], code[3]});
             std::memcpy(target, packed.data(), packed.size());
         } else {
-            std::memcpy(target, code, quant.stages);
+            std::memcpy(target, &*code, quant.stages);
         }
     }
 }
@@ -80,14 +90,14 @@ SquaredError encodeVqMatrix(std::span<const float> values, const ExpertGeometry:
         RowScratch row(matrix.columns, quant.stages);
         for (std::uint32_t r = begin; r < end && !isStopped(stopped); ++r) {
             const auto original = values.subspan(std::uint64_t{r} * matrix.columns, matrix.columns);
-            divideRow(original, rowRms(original), row.normalised.data());
+            const double norm = squaredNorm(original);
+            divideRow(original, rmsOf(norm, matrix.columns), row.normalised.data());
             codebooks.codeSearch().search(width, row.normalised.data(), matrix.columns / kVectorDim, row.codes.data());
-            addEntries(codebooks, row);
             storeIndices(quant, matrix, r, row, record);
-            const std::uint16_t scale = halfFromFloat(fittedScale(original, row.sum));
+            const RowProducts products = productsWithEntries(codebooks, original, row.codes);
+            const std::uint16_t scale = halfFromFloat(products.fittedScale());
             storeLittle(record, matrix.scaleOffset + std::uint64_t{r} * sizeof(scale), scale);
-            for (std::uint32_t c = 0; c < matrix.columns; ++c)
-                errors[r].add(original[c], floatFromHalf(scale) * row.sum[c]);
+            errors[r] = {products.difference(norm, static_cast<double>(floatFromHalf(scale))), norm};
         }
     });
     return sumInOrder(errors);

@@ -40,20 +40,24 @@ float32x4_t scoreFour(const CodeBook& book, const Columns& x, std::size_t entry)
     return vsubq_f32(even, odd);
 }
 
-// 1, or what brings x within reach.
-float factorWithin(float reach, const float* x)
+// x, shortened to `reach` if it is longer; zero if it has no length.
+Columns columnsWithin(float reach, const float* x)
 {
+    constexpr float kZero[kCodeColumns] = {};
+    constexpr float kLargest = 3.4028235e38F;
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
-    return square <= reach * reach ? 1 : reach / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0);
+    if (!(square <= kLargest))
+        return {kZero, 1};
+    return {x, square <= reach * reach ? 1 : reach / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0)};
 }
 
 // units[stage][productPlace(entry)]
 template<std::size_t kEntries>
 void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
-    const Columns x(vector, factorWithin(books.reach, vector));
+    const Columns x = columnsWithin(books.reach, vector);
     for (std::size_t stage = 0; stage < books.stages; ++stage, units += kEntries) {
         const auto score = [&](std::size_t entry) {
             return vcvtnq_s32_f32(vmulq_n_f32(scoreFour(books.books[stage], x, entry), books.scale));

@@ -34,7 +34,9 @@ struct CodeBooks {
     // For stages t < s: [entries of t][entries of s], round(c_t·c_s · scale), entry e at productPlace(e)
     const std::int16_t* products[kCodeStagesMax][kCodeStagesMax] = {};
     float scale = 1; // −½‖x‖², below which no sum is, fits for vectors within `reach`
-    float reach = 0; // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here
+    // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here, and as zero where no
+    // float holds ‖x‖² or x is not finite: so that all scores are numbers that fit 32 bits.
+    float reach = 0;
 };
 
 // How many beginnings of a code are kept after each stage but the last, which takes the best of all that follow from

@@ -45,13 +45,15 @@ void scoreEntries(const CodeBook& book, const float* x, Scores& scores)
         scores[e] -= odd[e];
 }
 
-// x, shortened to `reach` if it is longer.
+// x, shortened to `reach` if it is longer; zero if it has no length.
 std::array<float, kCodeColumns> withinReach(const float* x, float reach)
 {
-    std::array<float, kCodeColumns> within;
+    std::array<float, kCodeColumns> within{};
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
+    if (!std::isfinite(square))
+        return within;
     const float factor = square <= reach * reach ? 1 : reach / std::sqrt(square);
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         within[d] = x[d] * factor;

@@ -12,9 +12,10 @@ namespace {
 
 // Beginnings of codes.
 struct Beam {
-    std::size_t count = 0;
-    std::int16_t sums[kBeamWidthMax];
+    std::int32_t keys[kBeamWidthMax];
     std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
+
+    [[nodiscard]] std::int16_t sum(std::size_t i) const { return static_cast<std::int16_t>(keys[i] >> kCandidateBits); }
 };
 
 struct Columns {
@@ -41,20 +42,24 @@ __m256 scoreChunk(const CodeBook& book, const Columns& x, std::size_t chunk)
     return _mm256_sub_ps(even, odd);
 }
 
-// 1, or what brings x within reach.
-float factorWithin(float reach, const float* x)
+// x, shortened to `reach` if it is longer; zero if it has no length.
+Columns columnsWithin(float reach, const float* x)
 {
+    constexpr float kZero[kCodeColumns] = {};
+    constexpr float kLargest = 3.4028235e38F;
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
-    return square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)));
+    if (!(square <= kLargest))
+        return {kZero, 1};
+    return {x, square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)))};
 }
 
 // units[stage][productPlace(entry)]
 template<std::size_t kChunks>
 void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
-    const Columns x(vector, factorWithin(books.reach, vector)); // made here, so that it stays in registers
+    const Columns x = columnsWithin(books.reach, vector); // made here, so that it stays in registers
     const __m256 scale = _mm256_set1_ps(books.scale);
     const auto score = [&](std::size_t stage, std::size_t chunk) {
         return _mm256_cvtps_epi32(_mm256_mul_ps(scoreChunk(books.books[stage], x, chunk), scale));
@@ -78,92 +83,156 @@ void insert(__m256i* best, __m256i key)
     best[kDepth - 1] = _mm256_min_epi32(best[kDepth - 1], key);
 }
 
-// The best continuations of all beginnings with one stage more: [bins][depth][lanes].
+// What the entries of a stage make of one beginning.
+template<std::size_t kStage, std::size_t kChunks>
+struct Continuation {
+    const std::int16_t* ownUnits;
+    const std::int16_t* rows[kCodeStagesMax]; // the products with the entries of the stages before
+    __m256i sumBefore;
+
+    Continuation(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::size_t parent)
+        : ownUnits(units + kStage * kChunks * kWidth)
+        , sumBefore(_mm256_set1_epi16(beam.sum(parent)))
+    {
+        for (std::size_t t = 0; t < kStage; ++t)
+            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kChunks * kWidth;
+    }
+
+    // Of the chunk and the one after it, at their productPlaces.
+    [[nodiscard]] __m256i sums(std::size_t chunk) const
+    {
+        const auto load = [chunk](const std::int16_t* values) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + chunk * kWidth));
+        };
+        __m256i sum = _mm256_adds_epi16(sumBefore, load(ownUnits));
+        for (std::size_t t = 0; t < kStage; ++t)
+            sum = _mm256_adds_epi16(sum, load(rows[t]));
+        return sum;
+    }
+};
+
+// The best continuations of the beginnings with one stage more: [bins][depth][lanes].
 template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
 void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::int32_t* keys)
 {
-    const std::int16_t* const ownUnits = units + kStage * kChunks * kWidth;
+    constexpr std::size_t kParents = kStage == 0 ? 1 : kBins * kDepth * kWidth;
     __m256i best[kBins * kDepth];
     for (__m256i& key : best)
         key = _mm256_set1_epi32(0x7FFFFFFF);
-    const __m256i one = _mm256_set1_epi16(1);
-    __m256i candidate = _mm256_setzero_si256();
-    for (std::size_t parent = 0; parent < beam.count; ++parent) {
-        const std::int16_t* rows[kCodeStagesMax];
-        for (std::size_t t = 0; t < kStage; ++t)
-            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kChunks * kWidth;
-        const __m256i sumBefore = _mm256_set1_epi16(beam.sums[parent]);
+    // Two candidates, each where one of the two unpackings takes it from.
+    __m256i candidates = _mm256_setr_epi32(0, 0, 0x10001, 0x10001, 0, 0, 0x10001, 0x10001);
+    for (std::size_t parent = 0; parent < kParents; ++parent) {
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
         for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
-            const auto load = [chunk](const std::int16_t* values) {
-                return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + chunk * kWidth));
-            };
-            __m256i sum = _mm256_adds_epi16(sumBefore, load(ownUnits));
-            for (std::size_t t = 0; t < kStage; ++t)
-                sum = _mm256_adds_epi16(sum, load(rows[t]));
-            insert<kDepth>(best + chunk % kBins * kDepth, _mm256_unpacklo_epi16(candidate, sum));
-            candidate = _mm256_add_epi16(candidate, one);
-            insert<kDepth>(best + (chunk + 1) % kBins * kDepth, _mm256_unpackhi_epi16(candidate, sum));
-            candidate = _mm256_add_epi16(candidate, one);
+            const __m256i sums = continuation.sums(chunk);
+            insert<kDepth>(best + chunk % kBins * kDepth, _mm256_unpacklo_epi16(candidates, sums));
+            insert<kDepth>(best + (chunk + 1) % kBins * kDepth, _mm256_unpackhi_epi16(candidates, sums));
+            candidates = _mm256_add_epi16(candidates, _mm256_set1_epi16(2));
         }
     }
     for (std::size_t i = 0; i < kBins * kDepth; ++i)
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(keys + i * kWidth), best[i]);
 }
 
-template<std::size_t kChunks>
-std::uint32_t grownCode(const Beam& beam, std::size_t stage, std::int32_t key, std::size_t lane)
+// values[places], of a few registers of values.
+template<std::size_t kRegisters>
+__m256i lookUp(const std::uint32_t* values, __m256i places)
 {
-    const std::uint32_t candidate = static_cast<std::uint32_t>(key) % (1U << kCandidateBits);
-    const auto entry = static_cast<std::uint32_t>(candidate % kChunks * kWidth + lane);
-    return beam.codes[candidate / kChunks] | entry << (8 * stage);
+    __m256i found = _mm256_setzero_si256();
+    for (std::size_t i = 0; i < kRegisters; ++i) {
+        const __m256i ofRegister = _mm256_permutevar8x32_epi32(
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + i * kWidth)), places);
+        const __m256i isThere =
+            _mm256_cmpeq_epi32(_mm256_srli_epi32(places, 3), _mm256_set1_epi32(static_cast<int>(i)));
+        found = _mm256_blendv_epi8(found, ofRegister, isThere);
+    }
+    return found;
 }
 
 template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
 void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
 {
-    std::int32_t keys[kBins * kDepth * kWidth];
-    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, keys);
-    next.count = kBins * kDepth * kWidth;
-    for (std::size_t i = 0; i < kBins * kDepth * kWidth; ++i) {
-        next.sums[i] = static_cast<std::int16_t>(keys[i] >> kCandidateBits);
-        next.codes[i] = grownCode<kChunks>(beam, kStage, keys[i], i % kWidth);
+    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
+    for (std::size_t i = 0; i < kBins * kDepth; ++i) {
+        const __m256i keys = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(next.keys + i * kWidth));
+        const __m256i candidates = _mm256_and_si256(keys, _mm256_set1_epi32((1 << kCandidateBits) - 1));
+        const __m256i chunks = _mm256_and_si256(candidates, _mm256_set1_epi32(static_cast<int>(kChunks) - 1));
+        const __m256i entries =
+            _mm256_or_si256(_mm256_slli_epi32(chunks, 3), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        __m256i codes = _mm256_slli_epi32(entries, 8 * kStage);
+        if constexpr (kStage > 0) {
+            constexpr int kChunkBits = kChunks == 8 ? 3 : 5;
+            static_assert(kChunks == 1 << kChunkBits);
+            codes =
+                _mm256_or_si256(codes, lookUp<kBins * kDepth>(beam.codes, _mm256_srli_epi32(candidates, kChunkBits)));
+        }
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(next.codes + i * kWidth), codes);
     }
 }
 
-template<std::size_t kStage, std::size_t kChunks>
+// The smallest of sixteen.
+std::uint16_t smallestOf(__m256i unsignedValues)
+{
+    const __m128i eight =
+        _mm_min_epu16(_mm256_castsi256_si128(unsignedValues), _mm256_extracti128_si256(unsignedValues, 1));
+    return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(eight), 0));
+}
+
+// The best code of all that the beginnings become with the last stage. As only one is wanted, sums are enough to find
+// it: the first beginning that comes to the smallest sum, and that one's first entry.
+template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
 std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
 {
-    std::int32_t keys[kWidth];
-    findBest<kStage, kChunks, 1, 1>(books, units, beam, keys);
-    std::size_t best = 0;
-    for (std::size_t lane = 1; lane < kWidth; ++lane) {
-        if (keys[lane] < keys[best])
-            best = lane;
+    __m256i best = _mm256_set1_epi16(0x7FFF);
+    __m256i bestParent = _mm256_setzero_si256();
+    for (std::size_t parent = 0; parent < kParents; ++parent) {
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+        __m256i smallest = continuation.sums(0);
+        for (std::size_t chunk = 2; chunk < kChunks; chunk += 2)
+            smallest = _mm256_min_epi16(smallest, continuation.sums(chunk));
+        const __m256i isLess = _mm256_cmpgt_epi16(best, smallest);
+        best = _mm256_min_epi16(best, smallest);
+        bestParent = _mm256_blendv_epi8(bestParent, _mm256_set1_epi16(static_cast<std::int16_t>(parent)), isLess);
     }
-    return grownCode<kChunks>(beam, kStage, keys[best], best);
+    const __m256i signBit = _mm256_set1_epi16(INT16_MIN);
+    const auto biased = static_cast<std::int16_t>(smallestOf(_mm256_xor_si256(best, signBit)));
+    const __m256i sum = _mm256_xor_si256(_mm256_set1_epi16(biased), signBit);
+    const __m256i isLarger = _mm256_cmpgt_epi16(best, sum);
+    const std::size_t parent = smallestOf(_mm256_or_si256(bestParent, isLarger));
+    const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+    for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
+        constexpr int kSwapInner = 0xD8; // fours, from their productPlaces
+        const __m256i isBest = _mm256_cmpeq_epi16(continuation.sums(chunk), sum);
+        const auto bytes =
+            static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(isBest, kSwapInner)));
+        if (bytes != 0) {
+            const auto lane = static_cast<std::uint32_t>(__builtin_ctz(bytes)) / 2;
+            return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kWidth) + lane) << (8 * kStage);
+        }
+    }
+    return beam.codes[parent]; // never: one of the sums was the smallest
 }
 
 template<std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
 void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
+    constexpr std::size_t kParents = kBins * kDepth * kWidth; // of all stages but the first
     std::int16_t units[kCodeStagesMax * kChunks * kWidth];
     Beam beams[2];
     for (std::size_t i = 0; i < count; ++i) {
         scoreEntries<kChunks>(books, vectors + i * kCodeColumns, units);
-        beams[0].count = 1;
-        beams[0].sums[0] = 0;
-        beams[0].codes[0] = 0;
+        beams[0].keys[0] = 0;
         expand<0, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
         std::uint32_t code = 0;
         if (books.stages == 2) {
-            code = finish<1, kChunks>(books, units, beams[1]);
+            code = finish<1, kChunks, kParents>(books, units, beams[1]);
         } else {
             expand<1, kChunks, kBins, kDepth>(books, units, beams[1], beams[0]);
             if (books.stages == 3) {
-                code = finish<2, kChunks>(books, units, beams[0]);
+                code = finish<2, kChunks, kParents>(books, units, beams[0]);
             } else {
                 expand<2, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
-                code = finish<3, kChunks>(books, units, beams[1]);
+                code = finish<3, kChunks, kParents>(books, units, beams[1]);
             }
         }
         for (std::size_t stage = 0; stage < books.stages; ++stage)

@@ -76,7 +76,14 @@ private Q_SLOTS:
         std::fill_n(vectors.begin(), kCodeColumns, 0.0F);
         std::fill_n(vectors.begin() + kCodeColumns, kCodeColumns, 3e30F); // far beyond all sums
         std::fill_n(vectors.begin() + 2 * kCodeColumns, kCodeColumns, -1e-40F);
+        // What is no number has codes all the same: those of zero, and nothing is made an integer that is none.
+        vectors[3 * kCodeColumns + 1] = std::numeric_limits<float>::quiet_NaN();
+        vectors[4 * kCodeColumns + 6] = -std::numeric_limits<float>::infinity();
         const CodeSearch plain(scalarTable(), stageCount, books);
+        std::vector<std::uint8_t> first(5 * stageCount);
+        plain.search(BeamWidth::Sixteen, vectors.data(), 5, first.data());
+        for (const std::size_t same : {1, 3, 4})
+            QVERIFY(std::equal(first.begin(), first.begin() + stages, &first[same * stageCount]));
         for (const KernelTable* const table : tablesOfThisCpu()) {
             const CodeSearch search(*table, stageCount, books);
             for (const BeamWidth width : kWidths) {
