@@ -148,21 +148,19 @@ struct KernelTable {
     void (*multiplyTables)(
         const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 
-    // One group of `columns` (even, at most kWordGroup) of `count` vectors side by side becomes words in its place.
-    void (*splitWords)(float* x, std::size_t columns, std::size_t count);
-    // Columns [begin, end) of rows [rowBegin, rowEnd) as sums of integer entries, `stride` values apart; `rowBegin` is
-    // a multiple of the index block, `begin` of vecDim. Up to three rows after the last may be written as well.
-    void (*unpackVqWords)(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t rowBegin,
-        std::uint32_t rowEnd, std::uint32_t begin, std::uint32_t end, std::int16_t* words, std::size_t stride);
-    // y[r·count + v] += scale[v]·Σ_c w[r·wStride + c]·x[c][v]
+    // `columns` of a vector (a multiple of kWordColumns, at most kWordGroup) become words.
+    void (*splitWords)(const float* x, std::size_t columns, WordGroup& group);
+    // Columns [begin, end) of the index block of rows that begins at `row` as sums of integer entries, pairs of columns
+    // of all rows side by side; rows after the last one have indices too. `begin` is a multiple of vecDim.
+    void (*unpackVqWords)(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t row, std::uint32_t begin,
+        std::uint32_t end, std::int16_t* words); // [columns / 2][kWordRows][2]
+    // y[v][r] += x[v].scale·Σ_c w[c][r]·x[v].values[c]
     struct WordProduct {
-        const std::int16_t* w; // [rows][columns]
-        std::size_t wStride;
-        std::size_t rows;
-        const float* x; // a group of words
+        const std::int16_t* w; // [columns / 2][kWordRows][2]
+        const WordGroup* x; // [count]
         std::size_t columns;
-        std::size_t count; // a multiple of 8
-        float* y; // [rows][count]
+        std::size_t count;
+        float* y; // [count][kWordRows]
     };
     void (*addWordProduct)(const WordProduct& product);
 

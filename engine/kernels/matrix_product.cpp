@@ -142,31 +142,27 @@ void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const Side
 }
 
 void multiplyWords(const KernelTable& kernels, const VqMatrixView& matrix, const WordBooks& books,
-    const SideBySide& input, float* y, std::uint32_t begin, std::uint32_t end, float* tile)
+    const WordInput& input, float* y, std::uint32_t row, float* tile)
 {
-    static_assert(kSquareRows * kWordGroup * sizeof(std::int16_t) <= kTileFloats * sizeof(float));
+    static_assert(kWordRows * kWordGroup * sizeof(std::int16_t) <= kTileFloats * sizeof(float));
     auto* const words = reinterpret_cast<std::int16_t*>(tile);
-    for (std::uint32_t row = begin; row < end; row += kSquareRows) {
-        const std::uint32_t rows = std::min(kSquareRows, end - row);
-        float* const sums = y + row * input.count;
-        std::fill_n(sums, rows * input.count, 0.0F);
-        for (std::uint32_t column = 0; column < matrix.columns; column += kWordGroup) {
-            const auto columnEnd =
-                static_cast<std::uint32_t>(std::min<std::size_t>(column + kWordGroup, matrix.columns));
-            kernels.unpackVqWords(matrix, books, row, row + rows, column, columnEnd, words, kWordGroup);
-            kernels.addWordProduct({.w = words,
-                .wStride = kWordGroup,
-                .rows = rows,
-                .x = input.x + column * input.count,
-                .columns = columnEnd - column,
-                .count = input.count,
-                .y = sums});
-        }
-        for (std::uint32_t r = 0; r < rows; ++r) {
-            const float scale = floatFromHalf(matrix.scales[row + r]) * books.unit;
-            for (std::size_t v = 0; v < input.count; ++v)
-                sums[r * input.count + v] *= scale;
-        }
+    std::fill_n(y, input.count * kWordRows, 0.0F);
+    for (std::uint32_t column = 0; column < matrix.columns; column += kWordGroup) {
+        const auto columnEnd = static_cast<std::uint32_t>(std::min<std::size_t>(column + kWordGroup, matrix.columns));
+        kernels.unpackVqWords(matrix, books, row, column, columnEnd, words);
+        kernels.addWordProduct({.w = words,
+            .x = input.groups + column / kWordGroup * input.stride,
+            .columns = columnEnd - column,
+            .count = input.count,
+            .y = y});
+    }
+    float scales[kWordRows] = {};
+    const std::uint32_t rows = std::min(matrix.rows - row, static_cast<std::uint32_t>(kWordRows));
+    for (std::uint32_t r = 0; r < rows; ++r)
+        scales[r] = floatFromHalf(matrix.scales[row + r]) * books.unit;
+    for (std::size_t v = 0; v < input.count; ++v, y += kWordRows) {
+        for (std::size_t r = 0; r < kWordRows; ++r)
+            y[r] *= scales[r];
     }
 }
 

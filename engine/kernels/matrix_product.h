@@ -50,9 +50,9 @@ void multiply(const KernelTable& kernels, const MatrixView& matrix, const SideBy
     std::uint32_t begin, std::uint32_t end, float* tile);
 void multiply(const KernelTable& kernels, const VqMatrixView& matrix, const SideBySide& input, float* y,
     std::uint32_t begin, std::uint32_t end, float* tile);
-// The same in integers. Of the input every group of kWordGroup columns, [kWordGroup][input.count], has become words in
-// its place (splitWords). `begin` is a multiple of the index block.
+// Rows of the index block that begins at `row` times vectors in words; y [input.count][kWordRows], where what follows
+// the matrix's last row means nothing.
 void multiplyWords(const KernelTable& kernels, const VqMatrixView& matrix, const WordBooks& books,
-    const SideBySide& input, float* y, std::uint32_t begin, std::uint32_t end, float* tile);
+    const WordInput& input, float* y, std::uint32_t row, float* tile);
 
 } // namespace waste::kernels

@@ -83,11 +83,10 @@ constexpr bool takesTables(const VqMatrixView& matrix)
         && matrix.stages == kTableStages;
 }
 
-// ---- words: 16-bit integers on both sides, for an expert's matrix times several vectors that lie side by side
+// ---- words: 16-bit integers on both sides, for an expert's matrix times several vectors
 //
-// Inputs: a group of columns [columns][count] is replaced in its own place, by pairs [columns / 2][count] of integers
-// of two columns of a vector, the even one in the lower half, and after them by [count] scales: x ≈ scale·integer.
-// A vector with a value that is not finite gets a scale that is not a number. The last group may be shorter.
+// Inputs: a group of columns of a vector becomes integers and one scale, x ≈ scale·integer; if a value is not finite
+// the scale is not a number. The last group of a vector may be shorter.
 //
 // Weights: codebook entries in units that all stages share, so coarse that no sum over the stages passes
 // kWordWeightMax. A row's sum over a group is then exact in 32 bits; it is rounded to a float, multiplied by the scale
@@ -98,6 +97,23 @@ inline constexpr std::size_t kWordGroup = 64; // columns
 inline constexpr int kWordInputMax = 2896;
 inline constexpr int kWordWeightMax = 11585;
 static_assert(std::int64_t{kWordGroup} * kWordInputMax * kWordWeightMax <= INT32_MAX);
+inline constexpr std::size_t kWordRows = 64; // that are decoded at a time, side by side: an index block
+
+// As large as the floats that it was made of, whose place it may take.
+struct WordGroup {
+    std::int16_t values[kWordGroup];
+    float scale;
+    float unused[kWordGroup / 2 - 1];
+};
+static_assert(sizeof(WordGroup) == kWordGroup * sizeof(float));
+
+// Vectors in words: that of vector v and group g at groups[g · stride + v].
+struct WordInput {
+    const WordGroup* groups = nullptr;
+    std::size_t stride = 0;
+    std::size_t count = 0;
+};
+
 inline constexpr std::size_t kWordColumns = 8; // of a codebook entry
 inline constexpr std::size_t kWordStagesMax = 4;
 inline constexpr std::size_t kWordBookEntries = 256; // of a stage
@@ -112,7 +128,7 @@ constexpr bool takesWords(const VqMatrixView& matrix)
 {
     const bool isWhole = matrix.indexBits == 8 && matrix.stages >= 2 && matrix.stages <= kWordStagesMax;
     const bool isPacked = matrix.indexBits == 6 && matrix.stages == kWordStagesMax;
-    return matrix.vecDim == kWordColumns && matrix.indexBlock == 64 && (isWhole || isPacked);
+    return matrix.vecDim == kWordColumns && matrix.indexBlock == kWordRows && (isWhole || isPacked);
 }
 
 } // namespace waste::kernels

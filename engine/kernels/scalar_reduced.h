@@ -13,9 +13,9 @@ void buildTables(
     const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
 void multiplyTables(
     const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
-void splitWords(float* x, std::size_t columns, std::size_t count);
-void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t rowBegin, std::uint32_t rowEnd,
-    std::uint32_t begin, std::uint32_t end, std::int16_t* words, std::size_t stride);
+void splitWords(const float* x, std::size_t columns, WordGroup& group);
+void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t row, std::uint32_t begin,
+    std::uint32_t end, std::int16_t* words);
 void addWordProduct(const KernelTable::WordProduct& product);
 
 } // namespace waste::kernels::scalar

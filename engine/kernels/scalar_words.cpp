@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace waste::kernels::scalar {
 
 namespace {
 
-// Largest magnitude of a vector's group, or NaN if a value is not finite.
-float magnitude(const float* x, std::size_t columns, std::size_t count)
+// Largest magnitude of a group, or NaN if a value is not finite.
+float magnitude(const float* x, std::size_t columns)
 {
     float largest = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-        if (!std::isfinite(x[c * count]))
+        if (!std::isfinite(x[c]))
             return std::numeric_limits<float>::quiet_NaN();
-        largest = std::max(largest, std::abs(x[c * count]));
+        largest = std::max(largest, std::abs(x[c]));
     }
     return largest;
 }
@@ -31,59 +30,45 @@ std::size_t indexOf(const VqMatrixView& matrix, const std::uint8_t* indices, std
 
 } // namespace
 
-// The words are copied into the floats' places, which are read before they are written.
-void splitWords(float* x, std::size_t columns, std::size_t count)
+void splitWords(const float* x, std::size_t columns, WordGroup& group)
 {
-    for (std::size_t v = 0; v < count; ++v) {
-        const float largest = magnitude(x + v, columns, count);
-        const bool isZero = !(largest >= kReducedMagnitudeMin);
-        const float perUnit = isZero ? 0.0F : kWordInputMax / largest;
-        const auto word = [&](std::size_t column) {
-            return static_cast<std::int16_t>(isZero ? 0 : std::lrint(x[column * count + v] * perUnit));
-        };
-        for (std::size_t pair = 0; pair < columns / 2; ++pair) {
-            const std::int16_t words[2] = {word(2 * pair), word(2 * pair + 1)};
-            std::memcpy(x + pair * count + v, words, sizeof words);
-        }
-        x[columns / 2 * count + v] = isZero && !std::isnan(largest) ? 0.0F : largest / kWordInputMax;
-    }
+    const float largest = magnitude(x, columns);
+    const bool isZero = !(largest >= kReducedMagnitudeMin);
+    const float perUnit = isZero ? 0.0F : kWordInputMax / largest;
+    for (std::size_t c = 0; c < columns; ++c)
+        group.values[c] = static_cast<std::int16_t>(isZero ? 0 : std::lrint(x[c] * perUnit));
+    group.scale = isZero && !std::isnan(largest) ? 0.0F : largest / kWordInputMax;
 }
 
-void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t rowBegin, std::uint32_t rowEnd,
-    std::uint32_t begin, std::uint32_t end, std::int16_t* words, std::size_t stride)
+void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t row, std::uint32_t begin,
+    std::uint32_t end, std::int16_t* words)
 {
     const std::size_t vectorBytes = matrix.indexBits == 8 ? matrix.stages : 3;
-    const std::size_t block = matrix.indexBlock;
-    for (std::size_t row = rowBegin; row < rowEnd; ++row, words += stride) {
-        for (std::size_t column = begin; column < end; column += kWordColumns) {
-            const std::size_t vector = row / block * (matrix.columns / kWordColumns) + column / kWordColumns;
-            const std::uint8_t* const indices = matrix.indices + (vector * block + row % block) * vectorBytes;
-            for (std::size_t i = 0; i < kWordColumns; ++i) {
-                int sum = 0;
-                for (std::size_t stage = 0; stage < matrix.stages; ++stage) {
-                    const std::size_t entry = stage * kWordBookEntries + indexOf(matrix, indices, stage);
-                    sum += books.entries[entry * kWordColumns + i];
-                }
-                words[column - begin + i] = static_cast<std::int16_t>(sum);
+    for (std::size_t r = 0; r < kWordRows; ++r) {
+        for (std::size_t column = begin; column < end; ++column) {
+            const std::size_t vector = row / kWordRows * (matrix.columns / kWordColumns) + column / kWordColumns;
+            const std::uint8_t* const indices = matrix.indices + (vector * kWordRows + r) * vectorBytes;
+            int sum = 0;
+            for (std::size_t stage = 0; stage < matrix.stages; ++stage) {
+                const std::size_t entry = stage * kWordBookEntries + indexOf(matrix, indices, stage);
+                sum += books.entries[entry * kWordColumns + column % kWordColumns];
             }
+            const std::size_t place = (column - begin) / 2 * kWordRows + r;
+            words[place * 2 + column % 2] = static_cast<std::int16_t>(sum);
         }
     }
 }
 
 void addWordProduct(const KernelTable::WordProduct& product)
 {
-    for (std::size_t r = 0; r < product.rows; ++r) {
-        const std::int16_t* const w = product.w + r * product.wStride;
-        for (std::size_t v = 0; v < product.count; ++v) {
+    for (std::size_t v = 0; v < product.count; ++v) {
+        const WordGroup& x = product.x[v];
+        for (std::size_t r = 0; r < kWordRows; ++r) {
             std::int32_t sum = 0;
-            for (std::size_t pair = 0; pair < product.columns / 2; ++pair) {
-                std::int16_t x[2];
-                std::memcpy(x, product.x + pair * product.count + v, sizeof x);
-                sum += w[2 * pair] * x[0] + w[2 * pair + 1] * x[1];
-            }
-            const float scale = product.x[product.columns / 2 * product.count + v];
-            float& y = product.y[r * product.count + v];
-            y = std::fma(static_cast<float>(sum), scale, y);
+            for (std::size_t c = 0; c < product.columns; ++c)
+                sum += product.w[(c / 2 * kWordRows + r) * 2 + c % 2] * x.values[c];
+            float& y = product.y[v * kWordRows + r];
+            y = std::fma(static_cast<float>(sum), x.scale, y);
         }
     }
 }

@@ -17,11 +17,11 @@ constexpr std::uint32_t kRowsPerBlock = 128; // of few vectors; whole index bloc
 constexpr std::uint32_t kRowsPerBlockOfMany = 64;
 constexpr std::uint32_t kPositionsPerBlock = 128; // of a table; whole blocks, and enough to outweigh the preparation
 constexpr std::uint32_t kColumnsPerBlock = 256; // of inputs that are put side by side
-static_assert(kRowsPerBlockOfMany == kernels::kWordGroup && kColumnsPerBlock % kernels::kWordGroup == 0);
-// Up to so many vectors it is faster to decode rows anew for every four than to fill a tile for whole registers of
-// them; and, where products are exact, up to so many that would begin another register.
+static_assert(kRowsPerBlockOfMany == kernels::kWordRows && kRowsPerBlockOfMany == kernels::kWordGroup);
+static_assert(kColumnsPerBlock % kernels::kWordGroup == 0);
+// Where products are exact: up to so many vectors it is faster to decode rows anew for every four than to fill a tile
+// for whole registers of them, and so is it for so many that would begin another register.
 constexpr std::uint32_t kFewVectors = 8;
-constexpr std::uint32_t kFewVectorsBesideWords = 4;
 constexpr std::uint32_t kFewLeftOver = 4;
 
 enum Matrix : std::size_t { kGate, kUp, kDown };
@@ -36,6 +36,8 @@ public:
         , m_input(input)
         , m_scratch(scratch)
         , m_width(config.expertInputWidth())
+        , m_inputStride(roundUp(m_width, kernels::kWordGroup))
+        , m_hiddenStride(roundUp(std::size_t{config.expertWidth}, kernels::kWordGroup))
         , m_placeCount(RoutedScratch::placesFor(config, routing.tokens))
         , m_partTokens(routing.tokens == 1 ? 1 : RoutedScratch::partTokens(routing.chunkTokensMax))
     {
@@ -165,8 +167,7 @@ private:
         [[nodiscard]] std::size_t sideBySide() const { return roundUp(std::size_t{pairCount}, kernels::kSideBySide); }
     };
 
-    [[nodiscard]] bool isFew(const Member& member) const { return member.pairCount <= fewVectors(); }
-    [[nodiscard]] std::uint32_t fewVectors() const { return m_usesWords ? kFewVectorsBesideWords : kFewVectors; }
+    [[nodiscard]] bool isFew(const Member& member) const { return !m_usesWords && member.pairCount <= kFewVectors; }
 
     // How many of the pairs that are left are computed together.
     [[nodiscard]] std::uint32_t partOf(std::uint32_t pairsLeft) const
@@ -228,13 +229,15 @@ private:
             vqMatrix(member, kDown), gate(member), hiddenTables(member), positions.begin, positions.end);
     }
 
-    // Some columns of the part's inputs, row after row if they are few, else side by side.
+    // Some columns of the part's inputs: in words, row after row if they are few, else side by side.
     void gather(const Member& member, const Range& columns) const
     {
+        if (m_usesWords)
+            return gatherWords(member, columns);
         float* const target = inputs(member);
         const std::size_t count = member.sideBySide();
         for (std::size_t i = 0; i < member.pairCount; ++i) {
-            const float* const x = m_input.x + m_scratch.pairTokens[member.firstPair + i] * m_input.stride;
+            const float* const x = pairInput(member, i);
             if (isFew(member)) {
                 std::copy(x + columns.begin, x + columns.end, target + i * m_width + columns.begin);
                 continue;
@@ -248,17 +251,15 @@ private:
             for (std::size_t column = columns.begin; column < columns.end; ++column)
                 target[column * count + i] = 0;
         }
-        splitSideBySide(target, columns, count);
     }
 
-    // Columns of vectors side by side, from the first of a group on, become what products with many are computed of.
-    void splitSideBySide(float* x, const Range& columns, std::size_t count) const
+    void gatherWords(const Member& member, const Range& columns) const
     {
-        if (!m_usesWords)
-            return;
-        for (std::size_t column = columns.begin; column < columns.end; column += kernels::kWordGroup) {
-            const std::size_t left = columns.end - column;
-            m_compute.kernels.splitWords(x + column * count, std::min(left, kernels::kWordGroup), count);
+        for (std::uint32_t column = columns.begin; column < columns.end; column += kRowsPerBlockOfMany) {
+            kernels::WordGroup* const groups = wordsOf(inputs(member), column);
+            const std::size_t width = std::min(columns.end - column, kRowsPerBlockOfMany);
+            for (std::size_t i = 0; i < member.pairCount; ++i)
+                m_compute.kernels.splitWords(pairInput(member, i) + column, width, groups[i]);
         }
     }
 
@@ -267,13 +268,14 @@ private:
     // Rows of gate and up, and their activation, which replaces gate.
     void computeHidden(const Member& member, const Range& rows, std::uint32_t worker) const
     {
+        if (m_usesWords)
+            return computeHiddenWords(member, rows, worker);
         if (!isFew(member)) {
             multiplySideBySide(member, kGate, inputs(member), gate(member), rows, worker);
             multiplySideBySide(member, kUp, inputs(member), up(member), rows, worker);
             const std::size_t first = rows.begin * member.sideBySide();
             activate(m_compute.kernels, m_config, gate(member) + first, up(member) + first,
                 rows.size() * member.sideBySide());
-            splitSideBySide(gate(member), rows, member.sideBySide());
             return;
         }
         for (const Matrix matrix : {kGate, kUp}) {
@@ -290,16 +292,36 @@ private:
         }
     }
 
+    // Words of the hidden vectors take the place of up.
+    void computeHiddenWords(const Member& member, const Range& rows, std::uint32_t worker) const
+    {
+        float* const gates = blockOf(gate(member), rows.begin);
+        float* const ups = blockOf(up(member), rows.begin);
+        multiplyWords(member, kGate, inputs(member), gates, rows.begin, worker);
+        multiplyWords(member, kUp, inputs(member), ups, rows.begin, worker);
+        activate(m_compute.kernels, m_config, gates, ups, member.pairCount * kernels::kWordRows);
+        kernels::WordGroup* const words = wordsOf(up(member), rows.begin);
+        for (std::size_t i = 0; i < member.pairCount; ++i)
+            m_compute.kernels.splitWords(gates + i * kernels::kWordRows, rows.size(), words[i]);
+    }
+
     void computeOutput(const Member& member, const Range& rows, std::uint32_t worker) const
     {
         float* const y = output(member.firstPair);
+        if (m_usesWords) {
+            // The inputs have served, their place is as large as the outputs'.
+            float* const block = blockOf(inputs(member), rows.begin);
+            multiplyWords(member, kDown, up(member), block, rows.begin, worker);
+            for (std::size_t i = 0; i < member.pairCount; ++i)
+                std::copy_n(block + i * kernels::kWordRows, rows.size(), y + i * m_width + rows.begin);
+            return;
+        }
         if (m_usesTables) {
             m_compute.kernels.multiplyTables(vqMatrix(member, kDown), hiddenTables(member), y, rows.begin, rows.end);
         } else if (isFew(member)) {
             const kernels::TokenInput hidden = {gate(member), m_config.expertWidth, member.pairCount};
             multiplyFew(member, kDown, hidden, {y, m_width}, rows, worker);
         } else {
-            // The inputs have served, their place is as large as the outputs'.
             float* const sideBySide = inputs(member);
             multiplySideBySide(member, kDown, gate(member), sideBySide, rows, worker);
             for (std::size_t i = 0; i < member.pairCount; ++i) {
@@ -323,17 +345,20 @@ private:
     void multiplySideBySide(
         const Member& member, Matrix matrix, const float* x, float* y, const Range& rows, std::uint32_t worker) const
     {
-        if (m_usesWords) {
-            kernels::multiplyWords(m_compute.kernels, vqMatrix(member, matrix), m_books[matrix],
-                {x, member.sideBySide()}, y, rows.begin, rows.end, m_compute.tile(worker));
-            return;
-        }
         std::visit(
             [&](const auto& matrices) {
                 multiply(m_compute.kernels, matrices[matrix], kernels::SideBySide{x, member.sideBySide()}, y,
                     rows.begin, rows.end, m_compute.tile(worker));
             },
             *member.view);
+    }
+
+    // `words` are those of the inputs or of the hidden vectors.
+    void multiplyWords(
+        const Member& member, Matrix matrix, float* words, float* y, std::uint32_t row, std::uint32_t worker) const
+    {
+        kernels::multiplyWords(m_compute.kernels, vqMatrix(member, matrix), m_books[matrix],
+            {wordsOf(words, 0), m_partTokens, member.pairCount}, y, row, m_compute.tile(worker));
     }
 
     // ---- places
@@ -344,15 +369,28 @@ private:
     }
     [[nodiscard]] float* inputs(const Member& member) const
     {
-        return m_scratch.inputs.data() + firstVector(member) * m_width;
+        return m_scratch.inputs.data() + firstVector(member) * m_inputStride;
     }
     [[nodiscard]] float* gate(const Member& member) const
     {
-        return m_scratch.gate.data() + firstVector(member) * m_config.expertWidth;
+        return m_scratch.gate.data() + firstVector(member) * m_hiddenStride;
     }
     [[nodiscard]] float* up(const Member& member) const
     {
-        return m_scratch.up.data() + firstVector(member) * m_config.expertWidth;
+        return m_scratch.up.data() + firstVector(member) * m_hiddenStride;
+    }
+    // In words a buffer of vectors holds one block of 64 values of all vectors after another.
+    [[nodiscard]] float* blockOf(float* buffer, std::size_t firstValue) const
+    {
+        return buffer + firstValue * m_partTokens;
+    }
+    [[nodiscard]] kernels::WordGroup* wordsOf(float* buffer, std::size_t firstValue) const
+    {
+        return reinterpret_cast<kernels::WordGroup*>(blockOf(buffer, firstValue));
+    }
+    [[nodiscard]] const float* pairInput(const Member& member, std::size_t i) const
+    {
+        return m_input.x + m_scratch.pairTokens[member.firstPair + i] * m_input.stride;
     }
     [[nodiscard]] float* output(std::size_t pair) const { return m_scratch.outputs.data() + pair * m_width; }
     [[nodiscard]] kernels::TokenInput inputRows(const Member& member) const
@@ -386,6 +424,7 @@ private:
     const kernels::TokenInput m_input;
     const RoutedScratch& m_scratch;
     const std::size_t m_width; // of an expert's input and output
+    const std::size_t m_inputStride, m_hiddenStride; // of vectors in scratch
     const std::uint32_t m_placeCount;
     const std::uint32_t m_partTokens;
     std::array<Member, ExpertPipeline::kPlacesMax> m_members;

@@ -23,9 +23,9 @@ namespace waste {
 // Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result does not
 // depend on the order of arrival.
 //
-// Few vectors are multiplied while rows are decoded; more of them lie side by side, and rows are decoded once for all.
-// Reduced products, where the experts' format has them: of one token by tables, of vectors side by side in words. All
-// others are exact.
+// Reduced products, where the experts' format has them: of a lone token by tables, of more tokens in words. All others
+// are exact: few vectors are multiplied while rows are decoded; more of them lie side by side, and rows are decoded
+// once for all.
 
 struct RoutedScratch {
     // Pairs by ascending expert, those of one expert by ascending token.
@@ -34,7 +34,7 @@ struct RoutedScratch {
     std::span<std::uint32_t> pairOfChoice; // [tokens][k]
     std::span<float> outputs; // [tokens·k pairs][width]
 
-    // Vectors of the experts at work.
+    // Vectors of the experts at work; width and I rounded up to whole groups of words.
     std::span<float> inputs; // [vectors][width]
     std::span<float> gate, up; // [vectors][I]
 
@@ -59,9 +59,10 @@ struct RoutedScratch {
         scratch.pairTokens = arena.template take<std::uint32_t>(pairs);
         scratch.pairOfChoice = arena.template take<std::uint32_t>(pairs);
         scratch.outputs = arena.template take<float>(pairs * width);
-        scratch.inputs = arena.template take<float>(vectors * width);
+        scratch.inputs = arena.template take<float>(vectors * roundUp(width, kernels::kWordGroup));
         for (std::span<float>* buffer : {&scratch.gate, &scratch.up})
-            *buffer = arena.template take<float>(vectors * config.expertWidth);
+            *buffer =
+                arena.template take<float>(vectors * roundUp(std::size_t{config.expertWidth}, kernels::kWordGroup));
         const std::size_t inputPositions = width / kernels::kTableColumns;
         const std::size_t hiddenPositions = config.expertWidth / kernels::kTableColumns;
         scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytes);

@@ -2,6 +2,8 @@
 
 #include "base/half.h"
 #include "kernels/kernels.h"
+#include "kernels/matrix_product.h"
+#include "kernels/word_books.h"
 #include "platform/pages.h"
 
 #include <algorithm>
@@ -82,6 +84,31 @@ private:
     std::size_t m_next = 0;
 };
 
+// Several vectors as a chunk of a prompt gives them to an expert.
+void measureWords(Table& table, const KernelTable& kernels, Experts& experts, const std::string& label)
+{
+    constexpr std::size_t kMost = 64;
+    constexpr std::size_t kGroups = Experts::kColumns / kernels::kWordGroup;
+    const auto x = randomVector(Experts::kColumns);
+    std::vector<kernels::WordGroup> groups(kGroups * kMost);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        kernels.splitWords(x.data() + i / kMost * kernels::kWordGroup, kernels::kWordGroup, groups[i]);
+    std::vector<std::int16_t> values(kernels::kWordBookValues);
+    const kernels::WordBooks books = kernels::buildWordBooks(experts.next(), values);
+    std::vector<float> y(kMost * kernels::kWordRows);
+    std::vector<float> tile(kernels::kTileFloats);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{16}, kMost}) {
+        const double seconds = bestSeconds(Experts::kCount, [&] {
+            const VqMatrixView matrix = experts.next();
+            for (std::uint32_t row = 0; row < Experts::kRows; row += kernels::kWordRows)
+                kernels::multiplyWords(
+                    kernels, matrix, books, {groups.data(), kMost, count}, y.data(), row, tile.data());
+        });
+        table.add({label + std::to_string(count) + (count == 1 ? " vector in words" : " vectors in words"),
+            Experts::gigaMultiplyAdds(count) / seconds, "GMAC/s"});
+    }
+}
+
 // One vector as the decoder multiplies it: by tables where the format has them, and exactly.
 Status measureExpert(
     Table& table, const KernelTable& kernels, std::uint8_t indexBits, const std::string& name, double limit)
@@ -98,6 +125,7 @@ Status measureExpert(
     const std::string label = "expert " + name + " 3072x3584, ";
     table.add({label + "one vector, exact", Experts::gigabytes() / multiplyExactly(1), "GB/s", limit});
     table.add({label + "four vectors, exact", Experts::gigaMultiplyAdds(4) / multiplyExactly(4), "GMAC/s"});
+    measureWords(table, kernels, experts, label);
     if (!kernels::takesTables(experts.next()))
         return {};
 

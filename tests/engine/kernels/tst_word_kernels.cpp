@@ -31,34 +31,76 @@ const StoredExpert::Shape kShapes[] = {
     {1, 8, 8, 3, 8, 64},
     {68, 2048, 8, 3, 8, 64},
 };
-const std::size_t kCounts[] = {8, 16, 24};
+const std::size_t kCounts[] = {1, 2, 3, 4, 5, 6, 7, 11, 16};
+constexpr std::size_t kKinds = 6; // of vectors
 
 // Ordinary activations, and by vector: outliers, zeros, tiny values, one that is no number and one that is infinite.
 std::vector<float> activations(std::size_t columns, std::size_t count, std::uint32_t seed)
 {
     std::vector<float> x = randomFloats(columns * count, seed);
-    for (std::size_t c = 0; c < columns; ++c) {
-        x[c * count + 1] *= c % 50 == 7 ? 300 : 1;
-        x[c * count + 2] = 0;
-        x[c * count + 3] *= 1e-34F;
+    for (std::size_t v = 0; v < count; ++v) {
+        float* const vector = x.data() + v * columns;
+        for (std::size_t c = 0; c < columns; ++c) {
+            if (v % kKinds == 1)
+                vector[c] *= c % 50 == 7 ? 300 : 1;
+            if (v % kKinds == 2)
+                vector[c] = 0;
+            if (v % kKinds == 3)
+                vector[c] *= 1e-34F;
+        }
+        if (v % kKinds == 4)
+            vector[columns / 2] = std::numeric_limits<float>::quiet_NaN();
+        if (v % kKinds == 5)
+            vector[columns / 2] = -std::numeric_limits<float>::infinity();
     }
-    x[columns / 2 * count + 4] = std::numeric_limits<float>::quiet_NaN();
-    x[columns / 2 * count + 5] = -std::numeric_limits<float>::infinity();
     return x;
 }
 
-// Group by group, as whoever multiplies wants them.
-void split(const KernelTable& table, std::vector<float>& x, std::size_t columns, std::size_t count)
-{
-    for (std::size_t c = 0; c < columns; c += kWordGroup)
-        table.splitWords(x.data() + c * count, std::min(kWordGroup, columns - c), count);
-}
+// Vectors in words; one place more than there are vectors.
+struct Words {
+    Words(const KernelTable& table, const std::vector<float>& x, std::size_t columns, std::size_t count)
+        : stride(count + 1)
+        , vectors(count)
+        , groups(stride * ((columns + kWordGroup - 1) / kWordGroup))
+    {
+        for (std::size_t v = 0; v < count; ++v) {
+            for (std::size_t c = 0; c < columns; c += kWordGroup)
+                table.splitWords(
+                    x.data() + v * columns + c, std::min(kWordGroup, columns - c), groups[c / kWordGroup * stride + v]);
+        }
+    }
+    [[nodiscard]] WordInput input() const { return {groups.data(), stride, vectors}; }
 
-int wordAt(const float* group, std::size_t column, std::size_t count, std::size_t vector)
+    std::size_t stride;
+    std::size_t vectors;
+    std::vector<WordGroup> groups;
+};
+
+struct Books {
+    explicit Books(const StoredExpert& expert)
+        : values(kWordBookValues)
+        , books(buildWordBooks(expert.view, values))
+    {
+    }
+    std::vector<std::int16_t> values;
+    WordBooks books;
+};
+
+// [count][rows]
+std::vector<float> multiplied(
+    const KernelTable& table, const StoredExpert& expert, const WordBooks& books, const WordInput& input)
 {
-    std::int16_t words[2];
-    std::memcpy(words, group + column / 2 * count + vector, sizeof words);
-    return words[column % 2];
+    const std::size_t rows = expert.view.rows;
+    std::vector<float> y(input.count * rows);
+    std::vector<float> block(input.count * kWordRows);
+    std::vector<float> tile(kTileFloats);
+    for (std::size_t row = 0; row < rows; row += kWordRows) {
+        std::fill(block.begin(), block.end(), -7.0F);
+        multiplyWords(table, expert.view, books, input, block.data(), static_cast<std::uint32_t>(row), tile.data());
+        for (std::size_t v = 0; v < input.count; ++v)
+            std::copy_n(block.data() + v * kWordRows, std::min(kWordRows, rows - row), y.data() + v * rows + row);
+    }
+    return y;
 }
 
 bool isSame(const std::vector<float>& a, const std::vector<float>& b)
@@ -76,16 +118,15 @@ private Q_SLOTS:
     void theInputsWordsAreTheSameOnEveryTable()
     {
         QFETCH(const KernelTable*, table);
-        for (const std::size_t count : kCounts) {
-            for (std::size_t columns = 2; columns <= kWordGroup; columns += 2) {
-                std::vector<float> expected = activations(columns, count, static_cast<std::uint32_t>(columns));
-                std::vector<float> actual = expected;
-                scalarTable().splitWords(expected.data(), columns, count);
-                table->splitWords(actual.data(), columns, count);
-                const std::size_t used = (columns / 2 + 1) * count;
-                expected.resize(used);
-                actual.resize(used);
-                QVERIFY(isSame(actual, expected));
+        for (std::size_t columns = kWordColumns; columns <= kWordGroup; columns += kWordColumns) {
+            const std::vector<float> x = activations(columns, kKinds, static_cast<std::uint32_t>(columns));
+            for (std::size_t v = 0; v < kKinds; ++v) {
+                WordGroup expected = {};
+                WordGroup actual = {};
+                scalarTable().splitWords(x.data() + v * columns, columns, expected);
+                table->splitWords(x.data() + v * columns, columns, actual);
+                QCOMPARE(std::memcmp(expected.values, actual.values, sizeof actual.values), 0);
+                QVERIFY(expected.scale == actual.scale || (std::isnan(expected.scale) && std::isnan(actual.scale)));
             }
         }
     }
@@ -94,17 +135,15 @@ private Q_SLOTS:
     void aWordIsWithinHalfAUnitOfItsValue()
     {
         QFETCH(const KernelTable*, table);
-        const std::size_t count = 8;
-        const std::vector<float> x = activations(kWordGroup, count, 3);
-        std::vector<float> words = x;
-        table->splitWords(words.data(), kWordGroup, count);
-        for (std::size_t v = 0; v < count; ++v) {
-            const float scale = words[kWordGroup / 2 * count + v];
-            QCOMPARE(std::isnan(scale), v == 4 || v == 5);
-            for (std::size_t c = 0; c < kWordGroup && !std::isnan(scale); ++c) {
-                const int word = wordAt(words.data(), c, count, v);
+        const std::vector<float> x = activations(kWordGroup, kKinds, 3);
+        const Words words(*table, x, kWordGroup, kKinds);
+        for (std::size_t v = 0; v < kKinds; ++v) {
+            const WordGroup& group = words.groups[v];
+            QCOMPARE(std::isnan(group.scale), v == 4 || v == 5);
+            for (std::size_t c = 0; c < kWordGroup && !std::isnan(group.scale); ++c) {
+                const int word = group.values[c];
                 QVERIFY(std::abs(word) <= kWordInputMax);
-                QVERIFY(std::abs(double{scale} * word - x[c * count + v]) <= 0.5001 * scale + 1e-30);
+                QVERIFY(std::abs(double{group.scale} * word - x[v * kWordGroup + c]) <= 0.5001 * group.scale + 1e-30);
             }
         }
     }
@@ -145,21 +184,16 @@ private Q_SLOTS:
     void rowsAreDecodedToTheSameWordsOnEveryTable()
     {
         QFETCH(const KernelTable*, table);
-        constexpr std::size_t kStride = kWordGroup + 3;
         for (const StoredExpert::Shape& shape : kShapes) {
             const StoredExpert expert(shape);
-            std::vector<std::int16_t> values(kWordBookValues);
-            const WordBooks books = buildWordBooks(expert.view, values);
-            for (std::uint32_t first = 0; first < shape.rows; first += 64) {
-                const std::uint32_t last = std::min(first + 64, shape.rows);
+            const Books books(expert);
+            for (std::uint32_t row = 0; row < shape.rows; row += kWordRows) {
                 for (std::uint32_t column = 0; column < shape.columns; column += kWordGroup) {
                     const std::uint32_t end = std::min(column + std::uint32_t{kWordGroup}, shape.columns);
-                    std::vector<std::int16_t> expected(68 * kStride);
-                    std::vector<std::int16_t> actual(68 * kStride);
-                    scalarTable().unpackVqWords(expert.view, books, first, last, column, end, expected.data(), kStride);
-                    table->unpackVqWords(expert.view, books, first, last, column, end, actual.data(), kStride);
-                    expected.resize((last - first) * kStride);
-                    actual.resize(expected.size());
+                    std::vector<std::int16_t> expected(kWordGroup * kWordRows);
+                    std::vector<std::int16_t> actual(expected.size());
+                    scalarTable().unpackVqWords(expert.view, books.books, row, column, end, expected.data());
+                    table->unpackVqWords(expert.view, books.books, row, column, end, actual.data());
                     QCOMPARE(actual, expected);
                 }
             }
@@ -171,12 +205,12 @@ private Q_SLOTS:
     {
         QFETCH(const KernelTable*, table);
         for (const int sign : {1, -1}) {
-            std::vector<float> x(kWordGroup * 8, static_cast<float>(sign));
-            table->splitWords(x.data(), kWordGroup, 8);
-            const std::vector<std::int16_t> w(kWordGroup, kWordWeightMax);
-            std::vector<float> y(8);
-            table->addWordProduct({w.data(), kWordGroup, 1, x.data(), kWordGroup, 8, y.data()});
-            QCOMPARE(y[0], static_cast<float>(sign) * kWordGroup * kWordWeightMax);
+            const Words words(*table, std::vector<float>(kWordGroup, static_cast<float>(sign)), kWordGroup, 1);
+            const std::vector<std::int16_t> w(kWordGroup * kWordRows, kWordWeightMax);
+            std::vector<float> y(kWordRows);
+            table->addWordProduct({w.data(), words.groups.data(), kWordGroup, 1, y.data()});
+            for (const float value : y)
+                QCOMPARE(value, static_cast<float>(sign) * kWordGroup * kWordWeightMax);
         }
     }
 
@@ -186,20 +220,11 @@ private Q_SLOTS:
         QFETCH(const KernelTable*, table);
         for (const StoredExpert::Shape& shape : kShapes) {
             const StoredExpert expert(shape);
-            std::vector<std::int16_t> values(kWordBookValues);
-            const WordBooks books = buildWordBooks(expert.view, values);
+            const Books books(expert);
             for (const std::size_t count : kCounts) {
-                std::vector<float> x = activations(shape.columns, count, 5);
-                split(scalarTable(), x, shape.columns, count);
-                std::vector<float> tile(kTileFloats);
-                std::vector<float> expected(shape.rows * count, -7.0F);
-                std::vector<float> actual = expected;
-                multiplyWords(
-                    scalarTable(), expert.view, books, {x.data(), count}, expected.data(), 0, shape.rows, tile.data());
-                for (std::uint32_t row = 0; row < shape.rows; row += 64)
-                    multiplyWords(*table, expert.view, books, {x.data(), count}, actual.data(), row,
-                        std::min(row + 64, shape.rows), tile.data());
-                QVERIFY(isSame(actual, expected));
+                const Words words(scalarTable(), activations(shape.columns, count, 5), shape.columns, count);
+                QVERIFY(isSame(multiplied(*table, expert, books.books, words.input()),
+                    multiplied(scalarTable(), expert, books.books, words.input())));
             }
         }
     }
@@ -209,24 +234,18 @@ private Q_SLOTS:
     {
         QFETCH(const KernelTable*, table);
         const StoredExpert expert({72, 136, 8, 3, 8, 64});
-        std::vector<std::int16_t> values(kWordBookValues);
-        const WordBooks books = buildWordBooks(expert.view, values);
-        const std::vector<float> x = activations(136, 24, 9);
-        const auto multiplied = [&](std::size_t first, std::size_t count) {
-            std::vector<float> some;
-            for (std::size_t c = 0; c < 136; ++c)
-                some.insert(some.end(), x.data() + c * 24 + first, x.data() + c * 24 + first + count);
-            split(*table, some, 136, count);
-            std::vector<float> tile(kTileFloats);
-            std::vector<float> y(72 * count);
-            multiplyWords(*table, expert.view, books, {some.data(), count}, y.data(), 0, 72, tile.data());
-            return y;
-        };
-        const std::vector<float> together = multiplied(0, 24);
-        for (const std::size_t first : {0U, 8U, 16U}) {
-            const std::vector<float> apart = multiplied(first, 8);
-            for (std::size_t row = 0; row < 72; ++row)
-                QCOMPARE(std::memcmp(apart.data() + row * 8, together.data() + row * 24 + first, 8 * sizeof(float)), 0);
+        const Books books(expert);
+        constexpr std::size_t kCount = 17;
+        const Words words(*table, activations(136, kCount, 9), 136, kCount);
+        const std::vector<float> together = multiplied(*table, expert, books.books, words.input());
+        for (std::size_t first = 0; first < kCount; ++first) {
+            for (const std::size_t count : {1U, 4U}) {
+                if (first + count > kCount)
+                    continue;
+                const WordInput some = {words.groups.data() + first, words.stride, count};
+                const std::vector<float> apart = multiplied(*table, expert, books.books, some);
+                QCOMPARE(std::memcmp(apart.data(), together.data() + first * 72, apart.size() * sizeof(float)), 0);
+            }
         }
     }
 
@@ -234,37 +253,30 @@ private Q_SLOTS:
     void productsAreNearTheExactSums()
     {
         QFETCH(const KernelTable*, table);
-        const std::size_t count = 8;
         for (const StoredExpert::Shape& shape : kShapes) {
             const StoredExpert expert(shape);
-            std::vector<std::int16_t> values(kWordBookValues);
-            const WordBooks books = buildWordBooks(expert.view, values);
-            const std::vector<float> x = activations(shape.columns, count, 6);
-            std::vector<float> words = x;
-            split(*table, words, shape.columns, count);
-            std::vector<float> tile(kTileFloats);
-            std::vector<float> y(shape.rows * count);
-            multiplyWords(*table, expert.view, books, {words.data(), count}, y.data(), 0, shape.rows, tile.data());
+            const Books books(expert);
+            const std::vector<float> x = activations(shape.columns, kKinds, 6);
+            const Words words(*table, x, shape.columns, kKinds);
+            const std::vector<float> y = multiplied(*table, expert, books.books, words.input());
             for (std::size_t v = 0; v < 4; ++v) { // the others are no numbers
                 for (std::size_t row = 0; row < shape.rows; ++row) {
                     const double rowScale = std::abs(double{floatFromHalf(expert.scales[row])});
                     double sum = 0;
                     double limit = 1e-30;
                     for (std::size_t c = 0; c < shape.columns; ++c) {
-                        const std::size_t group = c / kWordGroup * kWordGroup;
-                        const std::size_t pairs = std::min(kWordGroup, shape.columns - group) / 2;
-                        const double scale = words[(group + pairs) * count + v];
+                        const double scale = words.groups[c / kWordGroup * words.stride + v].scale;
                         const double weight = expert.exact[row * shape.columns + c];
-                        const double value = x[c * count + v];
+                        const double value = x[v * shape.columns + c];
                         sum += weight * value;
-                        limit += (std::abs(weight) + 2.1 * rowScale * books.unit) * 0.5001 * scale
-                            + 2.1 * rowScale * books.unit * std::abs(value) + 1e-6 * std::abs(weight * value);
+                        limit += (std::abs(weight) + 2.1 * rowScale * books.books.unit) * 0.5001 * scale
+                            + 2.1 * rowScale * books.books.unit * std::abs(value) + 1e-6 * std::abs(weight * value);
                     }
-                    QVERIFY(std::abs(y[row * count + v] - sum) <= limit);
+                    QVERIFY(std::abs(y[v * shape.rows + row] - sum) <= limit);
                 }
             }
             for (std::size_t row = 0; row < shape.rows; ++row)
-                QVERIFY(std::isnan(y[row * count + 4]) && std::isnan(y[row * count + 5]));
+                QVERIFY(std::isnan(y[4 * shape.rows + row]) && std::isnan(y[5 * shape.rows + row]));
         }
     }
 };
