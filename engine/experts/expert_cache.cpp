@@ -17,6 +17,13 @@ std::uint32_t windowOf(const ExpertCache::Options& options)
     return std::min(ExpertCache::kWindowMax, std::max(slotCount / 4, oneToken));
 }
 
+// Half of the cache, where that leaves several tokens' experts beside the window.
+std::uint32_t chunkGuessesOf(const ExpertCache::Options& options)
+{
+    const std::uint32_t slotCount = options.slotCount - options.lendableSlotCount;
+    return slotCount < 4 * options.expertsPerToken ? 0 : std::min(ExpertCache::kWindowMax, slotCount / 2);
+}
+
 } // namespace
 
 Result<std::unique_ptr<ExpertCache>> ExpertCache::create(
@@ -37,6 +44,7 @@ ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options
     : m_store(std::move(store))
     , m_grid(m_store->grid())
     , m_window(windowOf(options))
+    , m_chunkGuesses(chunkGuessesOf(options))
     , m_lendableCount(options.lendableSlotCount)
     , m_slab(std::move(slab))
     , m_bytes(m_slab.take<std::byte>(m_slab.capacityBytes(), kSlotAlignment))
@@ -84,10 +92,8 @@ void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> e
                 continue;
             }
             m_slots[slot].claim = Claim::Announced;
-            if (std::exchange(m_slots[slot].readByGuess, false)) {
-                CacheCounters::add(m_counters.guessesUseful, 1);
-                m_guessWidth.noteOutcome(1, 0);
-            }
+            if (std::exchange(m_slots[slot].readByGuess, false))
+                judgeGuess(true);
             if (m_slots[slot].state == State::Resident)
                 m_arrived.push_back(record);
         }
@@ -158,10 +164,13 @@ void ExpertCache::stopAwaiting()
 std::uint32_t ExpertCache::guessesWanted()
 {
     const std::lock_guard lock(m_mutex);
-    // Where every record has a slot, each is read once anyway.
-    if (!m_hasReaders || m_slots.all().size() >= std::size_t{m_grid.layerCount} * m_grid.expertCount)
-        return 0;
-    return m_guessWidth.widthForNextLayer();
+    return takesGuesses() ? m_guessWidth.widthForNextLayer() : 0;
+}
+
+std::uint32_t ExpertCache::chunkGuessesWanted()
+{
+    const std::lock_guard lock(m_mutex);
+    return takesGuesses() && !m_guessWidth.isOff() ? m_chunkGuesses : 0;
 }
 
 void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)
@@ -169,7 +178,9 @@ void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> e
     {
         const std::lock_guard lock(m_mutex);
         settleGuesses();
-        for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), m_window))) {
+        m_areGuessesOfChunk = experts.size() > GuessWidth::kMax;
+        const std::uint32_t most = m_areGuessesOfChunk ? std::max(m_window, m_chunkGuesses) : m_window;
+        for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), most))) {
             const std::uint32_t record = m_slots.recordOf({layer, expert});
             m_guesses.push_back(record);
             const std::uint32_t slot = m_slots.slotOf(record);
@@ -306,6 +317,20 @@ bool ExpertCache::isAnyOnItsWay() const
     });
 }
 
+// Where every record has a slot, each is read once anyway.
+bool ExpertCache::takesGuesses() const
+{
+    return m_hasReaders && m_slots.all().size() < std::size_t{m_grid.layerCount} * m_grid.expertCount;
+}
+
+// What a chunk is right about says nothing of how well single tokens are guessed.
+void ExpertCache::judgeGuess(bool isUseful)
+{
+    CacheCounters::add(isUseful ? m_counters.guessesUseful : m_counters.guessesWasted, 1);
+    if (!m_areGuessesOfChunk)
+        m_guessWidth.noteOutcome(isUseful ? 1 : 0, isUseful ? 0 : 1);
+}
+
 std::uint32_t ExpertCache::firstLeft() const
 {
     const auto found =
@@ -434,10 +459,8 @@ void ExpertCache::settleGuesses()
         if (slot == kNone || m_slots[slot].claim != Claim::Guess)
             continue;
         m_slots[slot].claim = Claim::None;
-        if (std::exchange(m_slots[slot].readByGuess, false)) {
-            CacheCounters::add(m_counters.guessesWasted, 1);
-            m_guessWidth.noteOutcome(0, 1);
-        }
+        if (std::exchange(m_slots[slot].readByGuess, false))
+            judgeGuess(false);
     }
     m_guesses.clear();
     m_guessEnd = 0;

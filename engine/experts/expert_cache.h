@@ -68,6 +68,7 @@ public:
     bool awaitNext() override;
     void stopAwaiting() override;
     [[nodiscard]] std::uint32_t guessesWanted() override;
+    [[nodiscard]] std::uint32_t chunkGuessesWanted() override;
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
 
     // A failed read leaves nothing behind: the next call for the same expert reads again. A failed
@@ -119,6 +120,8 @@ private:
     [[nodiscard]] bool hasArrived();
     [[nodiscard]] std::uint32_t nextArrived();
     [[nodiscard]] bool isAnyOnItsWay() const;
+    [[nodiscard]] bool takesGuesses() const;
+    void judgeGuess(bool isUseful);
     [[nodiscard]] std::uint32_t firstLeft() const;
     Pin handOut(std::uint32_t record);
     Status makeResident(std::uint32_t record, Lock& lock);
@@ -141,6 +144,7 @@ private:
     const std::unique_ptr<const RecordStore> m_store;
     const RecordStore::Grid m_grid;
     const std::uint32_t m_window;
+    const std::uint32_t m_chunkGuesses;
     const std::uint32_t m_lendableCount;
     Arena m_slab;
     const std::span<std::byte> m_bytes; // [slot count][slot stride]
@@ -161,6 +165,7 @@ private:
     std::size_t m_arrivedEnd = 0; // those before this have been handed out
     bool m_isCalledBack = false; // by stopAwaiting()
     std::vector<std::uint32_t> m_guesses; // records, best first
+    bool m_areGuessesOfChunk = false;
     std::size_t m_guessEnd = 0; // those before this have been looked at
     std::vector<std::uint32_t> m_recalled; // records of earlier runs, most used first
     std::size_t m_recalledEnd = 0; // those before this have been looked at

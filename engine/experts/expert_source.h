@@ -97,6 +97,9 @@ public:
     // How many guesses at the next layer would help now; 0: do not bother.
     [[nodiscard]] virtual std::uint32_t guessesWanted() = 0;
 
+    // The same for what many tokens will choose together: that most of it will be announced is certain beforehand.
+    [[nodiscard]] virtual std::uint32_t chunkGuessesWanted() { return 0; }
+
     // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
     // guesses cost time alone, and a read that fails is no error.
     virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) = 0;

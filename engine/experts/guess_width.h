@@ -22,6 +22,7 @@ public:
     };
     explicit GuessWidth(const Options& options);
 
+    [[nodiscard]] bool isOff() const { return m_options.fixed == 0U; }
     [[nodiscard]] std::uint32_t widthForNextLayer();
 
     void noteOutcome(std::uint32_t useful, std::uint32_t wasted);

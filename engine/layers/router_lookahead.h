@@ -18,7 +18,8 @@ struct NextMoe {
 
 // Guesses which experts the next layer will choose and has them read while the drive has nothing announced to
 // read: the next layer's router on what the current layer's feed-forward network reads (spec: model 11).
-// Never changes a result. Does nothing for more than one token, and where the source wants no guesses.
+// Of a chunk of 64 tokens and more those that it likes best on the average, which nearly all are chosen by some token;
+// of a shorter one none. Never changes a result. Does nothing where the source wants no guesses.
 //
 // To be called as soon as the current layer's own experts are announced: those are read first anyway, and the
 // drive then goes on without a pause. Overwrites the scores and choices in `scratch`.

@@ -461,6 +461,53 @@ private Q_SLOTS:
         QCOMPARE(cache->statistics().hits, 4U);
     }
 
+    void aChunkGuessesForHalfOfTheSlotsUnlessThatHelpsNobody_data()
+    {
+        QTest::addColumn<std::uint32_t>("slotCount");
+        QTest::addColumn<std::uint32_t>("readerCount");
+        QTest::addColumn<std::optional<std::uint32_t>>("guesses");
+        QTest::addColumn<std::uint32_t>("wanted");
+        using Guesses = std::optional<std::uint32_t>;
+        QTest::newRow("half") << 40U << 2U << Guesses() << 20U;
+        QTest::newRow("too few slots for a chunk and its guesses") << 15U << 2U << Guesses() << 0U;
+        QTest::newRow("no reader") << 40U << 0U << Guesses() << 0U;
+        QTest::newRow("switched off") << 40U << 2U << Guesses(0) << 0U;
+        QTest::newRow("a slot for every record") << 120U << 2U << Guesses() << 0U;
+    }
+    void aChunkGuessesForHalfOfTheSlotsUnlessThatHelpsNobody()
+    {
+        QFETCH(const std::uint32_t, slotCount);
+        QFETCH(const std::uint32_t, readerCount);
+        QFETCH(const std::optional<std::uint32_t>, guesses);
+        FakeRecords disk(kGrid);
+        const auto cache = ExpertCache::create(disk.store(),
+            {.slotCount = slotCount,
+                .expertsPerToken = kExpertsPerToken,
+                .readerCount = readerCount,
+                .guesses = guesses});
+        QVERIFY(cache);
+        QTEST((*cache)->chunkGuessesWanted(), "wanted");
+    }
+
+    void aChunksGuessesAreReadAheadAndTeachNothingAboutSingleTokens()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        const std::uint32_t width = cache->guessesWanted();
+        std::vector<std::uint16_t> guess(cache->chunkGuessesWanted());
+        std::iota(guess.begin(), guess.end(), std::uint16_t{0});
+        const std::vector<std::uint16_t> otherwise = {20, 21, 22, 23};
+        for (std::uint16_t layer = 2; layer <= 5; ++layer) {
+            cache->prefetch(layer, guess);
+            cache->waitUntilIdle();
+            cache->announce(layer, otherwise);
+            for (std::size_t i = 0; i < otherwise.size(); ++i)
+                QVERIFY(cache->acquireNext());
+        }
+        QCOMPARE(cache->statistics().guessesWasted, 4U * guess.size());
+        QCOMPARE(cache->guessesWanted(), width);
+    }
+
     void latenciesAreThoseOfTheReads()
     {
         FakeRecords disk(kGrid);

@@ -4,6 +4,9 @@
 
 #include <QTest>
 
+#include <algorithm>
+#include <set>
+
 using namespace waste;
 using namespace waste::test;
 
@@ -22,9 +25,15 @@ public:
         SequentialExperts::announce(layer, experts);
         m_inner.announce(layer, experts);
         announced.push_back(layer);
+        for (const std::vector<std::uint16_t>& guessed : guesses[layer])
+            namedCount +=
+                static_cast<std::size_t>(std::count_if(guessed.begin(), guessed.end(), [&](std::uint16_t guess) {
+                    return std::find(experts.begin(), experts.end(), guess) != experts.end();
+                }));
     }
     Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
     std::uint32_t guessesWanted() override { return m_wanted; }
+    std::uint32_t chunkGuessesWanted() override { return m_wanted; }
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override
     {
         guesses[layer].emplace_back(experts.begin(), experts.end());
@@ -34,6 +43,7 @@ public:
     std::map<int, std::vector<std::vector<std::uint16_t>>> guesses; // [layer][position]
     std::vector<std::uint16_t> announced;
     std::vector<std::uint16_t> announcedBefore; // the guesses, in order
+    std::size_t namedCount = 0; // guesses that the announcement named
 
 private:
     void release(std::uint32_t) override { }
@@ -82,17 +92,34 @@ private Q_SLOTS:
         QCOMPARE(experts.announcedBefore, (std::vector<std::uint16_t>{0, 1, 2, 3, 4, 5}));
     }
 
-    void noGuessIsMadeInPrefillOrWhereNoneIsWanted()
+    void aLongChunkGuessesOnceALayerWhatItsTokensThenChoose()
+    {
+        auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
+        const std::size_t promptTokens = ids.size();
+        while (ids.size() < 70)
+            ids.push_back(ids[ids.size() - promptTokens]);
+        GuessRecorder experts(*m_model->experts, 12);
+        ModelRunner runner(*m_model, {.chunkTokensMax = 70, .experts = &experts});
+        QVERIFY(runner.append(ids));
+        QCOMPARE(experts.guesses.size(), experts.announced.size());
+        for (const auto& [layer, guesses] : experts.guesses) {
+            QCOMPARE(guesses.size(), std::size_t{1});
+            QCOMPARE(std::set<std::uint16_t>(guesses[0].begin(), guesses[0].end()).size(), std::size_t{12});
+        }
+        QVERIFY(experts.namedCount >= experts.guesses.size() * 12 * 9 / 10);
+    }
+
+    void noGuessIsMadeInAShortChunkOrWhereNoneIsWanted()
     {
         const auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
         GuessRecorder chunked(*m_model->experts, 6);
         ModelRunner prefill(*m_model, {.chunkTokensMax = 8, .experts = &chunked});
         QVERIFY(prefill.append(ids));
-        QVERIFY(chunked.guesses.empty());
+        QVERIFY(chunked.announcedBefore.empty());
         GuessRecorder unwilling(*m_model->experts, 0);
         ModelRunner decode(*m_model, {.chunkTokensMax = 1, .experts = &unwilling});
         QVERIFY(decode.append(ids));
-        QVERIFY(unwilling.guesses.empty());
+        QVERIFY(unwilling.announcedBefore.empty());
     }
 };
 
