@@ -21,6 +21,7 @@ target_include_directories(waste_app PUBLIC . chat settings desktop PRIVATE ${MD
 target_link_libraries(waste_app
     PUBLIC waste_host Qt6::Core Qt6::Gui Qt6::Qml Qt6::Quick Qt6::Network
     PRIVATE ${MD4C_LIBRARY} waste_flags)
+target_precompile_headers(waste_app PRIVATE <QAbstractListModel> <QQmlEngine> <nlohmann/json.hpp> ${WASTE_COMMON_HEADERS})
 target_compile_definitions(waste_app
     PUBLIC WASTE_VERSION="${PROJECT_VERSION}" QT_NO_CAST_TO_ASCII QT_NO_FOREACH)
 

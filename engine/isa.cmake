@@ -4,13 +4,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_codes.cpp kernels/x86_avx2_planes.cpp
         kernels/x86_avx2_tables.cpp kernels/x86_avx2_panels.cpp kernels/x86_avx2_weights.cpp
         kernels/x86_avx2_words.cpp
-        PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
-    set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul")
+        PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul" SKIP_PRECOMPILE_HEADERS ON)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
     set_source_files_properties(kernels/arm_neon.cpp kernels/arm_neon_codes.cpp kernels/arm_neon_planes.cpp
         kernels/arm_neon_tables.cpp kernels/arm_neon_panels.cpp kernels/arm_neon_weights.cpp
         kernels/arm_neon_words.cpp
-        PROPERTIES COMPILE_OPTIONS "-O3")
-    set_source_files_properties(kernels/arm_neon_dotprod.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8.2-a+dotprod")
-    set_source_files_properties(kernels/arm_pmull.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8-a+crypto")
+        PROPERTIES COMPILE_OPTIONS "-O3" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(kernels/arm_neon_dotprod.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8.2-a+dotprod" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(kernels/arm_pmull.cpp PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8-a+crypto" SKIP_PRECOMPILE_HEADERS ON)
 endif()

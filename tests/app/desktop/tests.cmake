@@ -9,12 +9,14 @@ waste_test(app/desktop/tst_display.cpp LABELS gui)
 target_compile_definitions(tst_display PRIVATE WASTE_DESKTOP_PROGRAM="$<TARGET_FILE:waste-desktop>")
 
 # The window itself, driven in the process of the test.
-find_package(Qt6 6.4 REQUIRED COMPONENTS QuickControls2 QuickTest)
+find_package(Qt6 6.4 REQUIRED COMPONENTS QuickTest)
 add_library(waste_window_driver STATIC app/desktop/window_driver.cpp app/desktop/window_driver.h
     ${PROJECT_SOURCE_DIR}/app/desktop/window.cpp)
 target_include_directories(waste_window_driver PUBLIC app/desktop)
 target_link_libraries(waste_window_driver
     PUBLIC waste_test_support waste_app waste_appplugin waste_ui waste_uiplugin Qt6::QuickControls2 PRIVATE waste_flags)
+target_precompile_headers(waste_window_driver PRIVATE <QTest> <QQuickItem> <QQuickWindow> <nlohmann/json.hpp>
+    ${WASTE_COMMON_HEADERS})
 foreach(test keyboard transcript accessibility pictures picture_refusals resizing)
     waste_test(app/desktop/tst_${test}.cpp LINKS waste_window_driver LABELS gui)
 endforeach()
