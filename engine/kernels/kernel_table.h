@@ -18,7 +18,7 @@ inline constexpr std::size_t kPanelRows = 16; // of a matrix, in one panel
 // ones, at the end, not by a bit. The value of one output element never depends on which other elements the
 // same call computes, so work may be cut anywhere. Pointers need no alignment beyond their type's.
 struct KernelTable {
-    const char* name; // "scalar", "avx2", "neon", "neon-dotprod"
+    const char* name; // "scalar", "avx2", "avx512", "avx512vbmi", "neon", "neon-dotprod"
 
     // Σ x[i]·w[i]
     float (*dot)(const float* x, const float* w, std::size_t count);
@@ -175,6 +175,8 @@ struct KernelTable {
 
 const KernelTable& scalarTable();
 const KernelTable& avx2Table(); // x86-64 only
+const KernelTable& avx512Table(); // x86-64 only; F, BW, VL and DQ
+const KernelTable& avx512VbmiTable(); // x86-64 only; and VBMI and VNNI
 const KernelTable& neonTable(); // arm64 only
 const KernelTable& neonDotprodTable(); // arm64 only
 

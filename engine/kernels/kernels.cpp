@@ -20,10 +20,15 @@ struct Candidate {
 std::vector<Candidate> candidates()
 {
     [[maybe_unused]] const CpuFeatures cpu = CpuFeatures::detect();
+#if defined(__x86_64__)
+    const bool hasAvx2 = cpu.avx2 && cpu.fma && cpu.f16c;
+    const bool hasAvx512 = hasAvx2 && cpu.avx512f && cpu.avx512bw && cpu.avx512vl && cpu.avx512dq;
+#endif
     return
     {
 #if defined(__x86_64__)
-        {"avx2", avx2Table, cpu.avx2 && cpu.fma && cpu.f16c},
+        {"avx512vbmi", avx512VbmiTable, hasAvx512 && cpu.avx512vbmi && cpu.avx512vnni},
+            {"avx512", avx512Table, hasAvx512}, {"avx2", avx2Table, hasAvx2},
 #elif defined(__aarch64__)
         {"neon-dotprod", neonDotprodTable, cpu.neon && cpu.dotprod}, {"neon", neonTable, cpu.neon},
 #endif

@@ -83,6 +83,7 @@ CpuFeatures CpuFeatures::detect()
     }
     if ((saved & kZmm) == kZmm && features.avx2) {
         features.avx512f = bit(extended.b, 16);
+        features.avx512dq = bit(extended.b, 17);
         features.avx512bw = bit(extended.b, 30);
         features.avx512vl = bit(extended.b, 31);
         features.avx512vbmi = bit(extended.c, 1);

@@ -212,6 +212,39 @@ private Q_SLOTS:
         QVERIFY(objects > 0);
     }
 
+    // Flags that were given to a file too many would crash on machines without these registers.
+    void wideRegistersStayInTheFilesOfTheirInstructionSet()
+    {
+        QProcess objdump;
+        objdump.start(WASTE_OBJDUMP, {"-d", "--no-show-raw-insn", WASTE_KERNELS_ARCHIVE});
+        if (!objdump.waitForFinished(120'000) || objdump.exitCode() != 0)
+            QSKIP("there is no objdump");
+        const QByteArray text = objdump.readAllStandardOutput();
+        QString object;
+        QSet<QString> withYmm;
+        QSet<QString> withZmm;
+        qsizetype begin = 0;
+        while (begin < text.size()) {
+            const qsizetype newline = text.indexOf('\n', begin);
+            const qsizetype end = newline < 0 ? text.size() : newline;
+            const QByteArrayView line = QByteArrayView(text).sliced(begin, end - begin);
+            begin = end + 1;
+            if (const qsizetype colon = line.indexOf(".o:"); colon > 0)
+                object = QString::fromUtf8(line.first(colon));
+            else if (line.indexOf("%zmm") >= 0)
+                withZmm << object;
+            else if (line.indexOf("%ymm") >= 0)
+                withYmm << object;
+        }
+        if (withYmm.isEmpty())
+            QSKIP("not on x86-64");
+        QVERIFY(!withZmm.isEmpty());
+        for (const QString& name : withZmm)
+            QVERIFY2(name.startsWith("x86_avx512"), qPrintable(name));
+        for (const QString& name : withYmm)
+            QVERIFY2(name.startsWith("x86_avx"), qPrintable(name));
+    }
+
     // Repeaters inside layouts crash Qt 6.4 when their model changes during a resize.
     void noRepeaterSitsDirectlyInALayout()
     {

@@ -1,6 +1,7 @@
 // The searches for codes: every table of kernels finds the codes of the specification, bit for bit, and these are as
 // near as a search of everything where that is possible.
 
+#include "engine/kernels/kernel_tables.h"
 #include "convert/codebook_search.h"
 #include "kernels/kernels.h"
 #include "support/test_weights.h"
@@ -50,7 +51,7 @@ void addShapes()
 std::vector<const KernelTable*> tablesOfThisCpu()
 {
     std::vector<const KernelTable*> tables;
-    for (const char* isa : instructionSets()) {
+    for (const char* isa : testedSets()) {
         if (const Result<const KernelTable*> table = selectKernels(isa))
             tables.push_back(*table);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/half.h"
+#include "kernel_tables.h"
 #include "kernels/kernels.h"
 #include "kernels/weight_views.h"
 
@@ -185,7 +186,7 @@ inline void addTablesAndFormats(std::initializer_list<WeightFormat> formats)
     };
     QTest::addColumn<const KernelTable*>("table");
     QTest::addColumn<int>("format");
-    for (const char* isa : instructionSets()) {
+    for (const char* isa : testedSets()) {
         if (const Result<const KernelTable*> table = selectKernels(isa)) {
             for (const WeightFormat format : formats)
                 QTest::addRow("%s %s", isa, nameOf(format)) << *table << static_cast<int>(format);

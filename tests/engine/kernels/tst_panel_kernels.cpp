@@ -90,7 +90,7 @@ private Q_SLOTS:
         QTest::addColumn<const KernelTable*>("table");
         QTest::addColumn<WeightFormat>("format");
         QTest::addColumn<int>("columns");
-        for (const char* isa : instructionSets()) {
+        for (const char* isa : testedSets()) {
             const Result<const KernelTable*> table = selectKernels(isa);
             if (!table)
                 continue;

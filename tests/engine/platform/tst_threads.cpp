@@ -84,6 +84,7 @@ private Q_SLOTS:
         QCOMPARE(features.f16c, flags.contains("f16c"));
         QCOMPARE(features.avx512f, flags.contains("avx512f"));
         QCOMPARE(features.avx512bw, flags.contains("avx512bw"));
+        QCOMPARE(features.avx512dq, flags.contains("avx512dq"));
         QCOMPARE(features.avx512vl, flags.contains("avx512vl"));
         QCOMPARE(features.avx512vbmi, flags.contains("avx512vbmi"));
         QCOMPARE(features.avx512vnni, flags.contains("avx512_vnni"));

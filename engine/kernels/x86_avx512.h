@@ -1,0 +1,64 @@
+#pragma once
+
+#include "kernels/kernel_table.h"
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Shared by the files that are compiled for AVX-512, and by no other: what is defined here has internal linkage, so
+// the linker never picks it for code that runs elsewhere.
+
+namespace waste::kernels {
+
+namespace avx512 { // F, BW, VL, DQ
+
+// x86_avx512_codes.cpp
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries);
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes);
+
+// x86_avx512_products.cpp
+void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+    std::uint32_t begin, std::uint32_t end);
+void addWordProduct(const KernelTable::WordProduct& product);
+
+// x86_avx512_panels.cpp
+void addProduct(const KernelTable::AddedProduct& product);
+void multiplyPanel(const KernelTable::PanelTimesTokens& product);
+void multiplyTokens(const KernelTable::RowsTimesTokens& product);
+
+} // namespace avx512
+
+namespace avx512vbmi { // and VBMI, VNNI
+
+// x86_avx512vbmi_products.cpp
+void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+    std::uint32_t begin, std::uint32_t end);
+void addWordProduct(const KernelTable::WordProduct& product);
+
+// x86_avx512vbmi_tables.cpp
+void buildTables(
+    const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
+void multiplyTables(
+    const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
+
+} // namespace avx512vbmi
+
+namespace {
+
+inline constexpr std::size_t kFloats = 16; // in a register
+
+inline __m512i loadBytes(const void* p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+// The first `count` (0..16) lanes of 32 bits.
+inline __mmask16 firstLanes(std::size_t count)
+{
+    return static_cast<__mmask16>((1U << count) - 1U);
+}
+
+} // namespace
+} // namespace waste::kernels

@@ -1,0 +1,334 @@
+#if defined(__x86_64__)
+
+#include "kernels/x86_avx512.h"
+
+// The searches of scalar_codes.cpp, sixteen scores or 32 sums at a time, as in x86_avx2_codes.cpp. Products and sums of
+// f32 are rounded one by one.
+
+namespace waste::kernels {
+
+namespace {
+
+constexpr std::size_t kLanes = kCodeLanes;
+
+// Beginnings of codes.
+struct Beam {
+    std::int32_t keys[kBeamWidthMax];
+    std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
+
+    [[nodiscard]] std::int16_t sum(std::size_t i) const { return static_cast<std::int16_t>(keys[i] >> kCandidateBits); }
+};
+
+// An even column of x in the lower half of each register, the odd one after it in the upper: as a chunk of entries has
+// them.
+struct Columns {
+    __m512 pairs[kCodeColumns / 2];
+
+    Columns(const float* x, float factor)
+    {
+        for (std::size_t i = 0; i < kCodeColumns / 2; ++i) {
+            const __m512 even = _mm512_set1_ps(x[2 * i] * factor);
+            pairs[i] = _mm512_mask_mov_ps(even, 0xFF00, _mm512_set1_ps(x[2 * i + 1] * factor));
+        }
+    }
+};
+
+// Eight entries: ½‖c‖² less the products of even columns in the lower half, those of odd ones off nothing in the upper.
+__m512 scoreHalves(const CodeBook& book, const Columns& x, std::size_t chunk)
+{
+    const float* const columns = book.columns + chunk * kCodeColumns * kLanes;
+    __m512 halves = _mm512_zextps256_ps512(_mm256_loadu_ps(book.halfNorms + chunk * kLanes));
+    for (std::size_t i = 0; i < kCodeColumns / 2; ++i)
+        halves = _mm512_sub_ps(halves, _mm512_mul_ps(x.pairs[i], _mm512_loadu_ps(columns + 2 * i * kLanes)));
+    return halves;
+}
+
+// ½‖c‖² − x·c for the entries of two chunks.
+__m512 scoreChunks(const CodeBook& book, const Columns& x, std::size_t first, std::size_t second)
+{
+    const __m512 a = scoreHalves(book, x, first);
+    const __m512 b = scoreHalves(book, x, second);
+    return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
+}
+
+// x, shortened to `reach` if it is longer; zero if it has no length.
+Columns columnsWithin(float reach, const float* x)
+{
+    constexpr float kZero[kCodeColumns] = {};
+    constexpr float kLargest = 3.4028235e38F;
+    float square = 0;
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        square += x[d] * x[d];
+    if (!(square <= kLargest))
+        return {kZero, 1};
+    return {x, square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)))};
+}
+
+// units[stage][productPlace(entry)]
+template<std::size_t kChunks>
+void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
+{
+    const Columns x = columnsWithin(books.reach, vector); // made here, so that it stays in registers
+    const __m512 scale = _mm512_set1_ps(books.scale);
+    const auto score = [&](std::size_t stage, std::size_t chunk) {
+        return _mm512_cvtps_epi32(_mm512_mul_ps(scoreChunks(books.books[stage], x, chunk, chunk + 2), scale));
+    };
+    for (std::size_t stage = 0; stage < books.stages; ++stage) {
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
+            const __m512i four = _mm512_packs_epi32(score(stage, chunk), score(stage, chunk + 1));
+            _mm512_storeu_si512(units + (stage * kChunks + chunk) * kLanes, four);
+        }
+    }
+}
+
+// What of key and best is not the smaller one, is the larger: maxima would wait for the one unit that makes the minima
+// too, and this does not.
+template<std::size_t kDepth>
+void insert(__m512i* best, __m512i key)
+{
+    constexpr int kExclusiveOr = 0x96; // of three
+    for (std::size_t d = 0; d + 1 < kDepth; ++d) {
+        const __m512i smaller = _mm512_min_epi32(best[d], key);
+        key = _mm512_ternarylogic_epi32(key, best[d], smaller, kExclusiveOr);
+        best[d] = smaller;
+    }
+    best[kDepth - 1] = _mm512_min_epi32(best[kDepth - 1], key);
+}
+
+// What the entries of a stage make of one beginning.
+template<std::size_t kStage, std::size_t kChunks>
+struct Continuation {
+    const std::int16_t* ownUnits;
+    const std::int16_t* rows[kCodeStagesMax]; // the products with the entries of the stages before
+    __m512i sumBefore;
+
+    Continuation(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::size_t parent)
+        : ownUnits(units + kStage * kChunks * kLanes)
+        , sumBefore(_mm512_set1_epi16(beam.sum(parent)))
+    {
+        for (std::size_t t = 0; t < kStage; ++t)
+            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kChunks * kLanes;
+    }
+
+    // Of the chunk and the three after it, at their productPlaces.
+    [[nodiscard]] __m512i sums(std::size_t chunk) const
+    {
+        __m512i sum = _mm512_adds_epi16(sumBefore, loadBytes(ownUnits + chunk * kLanes));
+        for (std::size_t t = 0; t < kStage; ++t)
+            sum = _mm512_adds_epi16(sum, loadBytes(rows[t] + chunk * kLanes));
+        return sum;
+    }
+};
+
+// Both halves of a register hold keys of the same classes: the best of both, [depth][lanes].
+template<std::size_t kDepth>
+void storeBest(__m512i* best, std::int32_t* keys)
+{
+    __m512i upper[kDepth];
+    for (std::size_t d = 0; d < kDepth; ++d)
+        upper[d] = _mm512_shuffle_i64x2(best[d], best[d], 0x4E);
+    for (std::size_t d = 0; d < kDepth; ++d)
+        insert<kDepth>(best, upper[d]);
+    for (std::size_t d = 0; d < kDepth; ++d)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(keys + d * kLanes), _mm512_castsi512_si256(best[d]));
+}
+
+// The best continuations of the beginnings with one stage more: [bins][depth][lanes].
+template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::int32_t* keys)
+{
+    constexpr std::size_t kParents = kStage == 0 ? 1 : kBins * kDepth * kLanes;
+    __m512i best[kBins * kDepth];
+    for (__m512i& key : best)
+        key = _mm512_set1_epi32(0x7FFFFFFF);
+    // Four candidates, each where one of the two unpackings takes it from.
+    __m512i candidates = _mm512_setr_epi32(0, 0, 0x10001, 0x10001, 0, 0, 0x10001, 0x10001, 0x20002, 0x20002, 0x30003,
+        0x30003, 0x20002, 0x20002, 0x30003, 0x30003);
+    for (std::size_t parent = 0; parent < kParents; ++parent) {
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
+            const __m512i sums = continuation.sums(chunk);
+            insert<kDepth>(best, _mm512_unpacklo_epi16(candidates, sums));
+            insert<kDepth>(best + (kBins - 1) * kDepth, _mm512_unpackhi_epi16(candidates, sums));
+            candidates = _mm512_add_epi16(candidates, _mm512_set1_epi16(4));
+        }
+    }
+    for (std::size_t bin = 0; bin < kBins; ++bin)
+        storeBest<kDepth>(best + bin * kDepth, keys + bin * kDepth * kLanes);
+}
+
+// values[places], of kCount values.
+template<std::size_t kCount>
+__m512i lookUp(const std::uint32_t* values, __m512i places)
+{
+    constexpr auto kFirst = static_cast<__mmask16>(kCount < kFloats ? (1U << kCount) - 1 : 0xFFFF);
+    const __m512i first = _mm512_maskz_loadu_epi32(kFirst, values);
+    if constexpr (kCount <= kFloats) {
+        return _mm512_permutexvar_epi32(places, first);
+    } else {
+        const __m512i found = _mm512_permutex2var_epi32(first, places, loadBytes(values + kFloats));
+        if constexpr (kCount <= 2 * kFloats)
+            return found;
+        const __m512i upper =
+            _mm512_permutex2var_epi32(loadBytes(values + 2 * kFloats), places, loadBytes(values + 3 * kFloats));
+        return _mm512_mask_mov_epi32(found, _mm512_test_epi32_mask(places, _mm512_set1_epi32(2 * kFloats)), upper);
+    }
+}
+
+template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
+{
+    constexpr std::size_t kCount = kBins * kDepth * kLanes;
+    constexpr auto kHere = static_cast<__mmask16>(kCount < kFloats ? (1U << kCount) - 1 : 0xFFFF);
+    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
+    for (std::size_t i = 0; i < kCount; i += kFloats) {
+        const __m512i keys = _mm512_maskz_loadu_epi32(kHere, next.keys + i);
+        const __m512i candidates = _mm512_and_si512(keys, _mm512_set1_epi32((1 << kCandidateBits) - 1));
+        const __m512i chunks = _mm512_and_si512(candidates, _mm512_set1_epi32(static_cast<int>(kChunks) - 1));
+        const __m512i entries = _mm512_or_si512(_mm512_slli_epi32(chunks, 3), lanes);
+        __m512i codes = _mm512_slli_epi32(entries, 8 * kStage);
+        if constexpr (kStage > 0) {
+            constexpr unsigned kChunkBits = kChunks == 8 ? 3 : 5;
+            static_assert(kChunks == 1 << kChunkBits);
+            codes = _mm512_or_si512(codes, lookUp<kCount>(beam.codes, _mm512_srli_epi32(candidates, kChunkBits)));
+        }
+        _mm512_mask_storeu_epi32(next.codes + i, kHere, codes);
+    }
+}
+
+// The smallest of 32.
+std::uint16_t smallestOf(__m512i unsignedValues)
+{
+    const __m256i sixteen =
+        _mm256_min_epu16(_mm512_castsi512_si256(unsignedValues), _mm512_extracti64x4_epi64(unsignedValues, 1));
+    const __m128i eight = _mm_min_epu16(_mm256_castsi256_si128(sixteen), _mm256_extracti128_si256(sixteen, 1));
+    return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(eight), 0));
+}
+
+// From productPlaces to entries: of sixteen bits the inner fours are swapped.
+std::uint32_t inOrder(std::uint32_t places)
+{
+    return (places & 0xF00FF00FU) | (places & 0x00F000F0U) << 4 | (places & 0x0F000F00U) >> 4;
+}
+
+// The best code of all that the beginnings become with the last stage. As only one is wanted, sums are enough to find
+// it: the first beginning that comes to the smallest sum, and that one's first entry.
+template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
+std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
+{
+    __m512i best = _mm512_set1_epi16(0x7FFF);
+    __m512i bestParent = _mm512_setzero_si512();
+    for (std::size_t parent = 0; parent < kParents; ++parent) {
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+        __m512i smallest = continuation.sums(0);
+        for (std::size_t chunk = 4; chunk < kChunks; chunk += 4)
+            smallest = _mm512_min_epi16(smallest, continuation.sums(chunk));
+        const __mmask32 isLess = _mm512_cmplt_epi16_mask(smallest, best);
+        best = _mm512_min_epi16(best, smallest);
+        bestParent = _mm512_mask_mov_epi16(bestParent, isLess, _mm512_set1_epi16(static_cast<std::int16_t>(parent)));
+    }
+    const __m512i signBit = _mm512_set1_epi16(INT16_MIN);
+    const auto biased = static_cast<std::int16_t>(smallestOf(_mm512_xor_si512(best, signBit)));
+    const __m512i sum = _mm512_xor_si512(_mm512_set1_epi16(biased), signBit);
+    const __mmask32 isLarger = _mm512_cmpgt_epi16_mask(best, sum);
+    const std::size_t parent = smallestOf(_mm512_mask_mov_epi16(bestParent, isLarger, _mm512_set1_epi16(-1)));
+    const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+    for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
+        const std::uint32_t isBest = inOrder(_mm512_cmpeq_epi16_mask(continuation.sums(chunk), sum));
+        if (isBest != 0) {
+            const auto lane = static_cast<std::uint32_t>(__builtin_ctz(isBest));
+            return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kLanes) + lane) << (8 * kStage);
+        }
+    }
+    return beam.codes[parent]; // never: one of the sums was the smallest
+}
+
+template<std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    constexpr std::size_t kParents = kBins * kDepth * kLanes; // of all stages but the first
+    std::int16_t units[kCodeStagesMax * kChunks * kLanes];
+    Beam beams[2];
+    for (std::size_t i = 0; i < count; ++i) {
+        scoreEntries<kChunks>(books, vectors + i * kCodeColumns, units);
+        beams[0].keys[0] = 0;
+        expand<0, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
+        std::uint32_t code = 0;
+        if (books.stages == 2) {
+            code = finish<1, kChunks, kParents>(books, units, beams[1]);
+        } else {
+            expand<1, kChunks, kBins, kDepth>(books, units, beams[1], beams[0]);
+            if (books.stages == 3) {
+                code = finish<2, kChunks, kParents>(books, units, beams[0]);
+            } else {
+                expand<2, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
+                code = finish<3, kChunks, kParents>(books, units, beams[1]);
+            }
+        }
+        for (std::size_t stage = 0; stage < books.stages; ++stage)
+            codes[i * books.stages + stage] = static_cast<std::uint8_t>(code >> (8 * stage));
+    }
+}
+
+template<std::size_t kChunks>
+void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    switch (width) {
+    case BeamWidth::Eight:
+        return searchAll<kChunks, 1, 1>(books, vectors, count, codes);
+    case BeamWidth::Sixteen:
+        return searchAll<kChunks, 1, 2>(books, vectors, count, codes);
+    case BeamWidth::ThirtyTwo:
+        return searchAll<kChunks, 1, 4>(books, vectors, count, codes);
+    case BeamWidth::SixtyFour:
+        return searchAll<kChunks, 2, 4>(books, vectors, count, codes);
+    }
+}
+
+std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
+{
+    const Columns x(vector, 1);
+    // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
+    __m512 best = _mm512_broadcastss_ps(_mm512_castps512_ps128(scoreChunks(book, x, 0, 1)));
+    __m512i bestPair = _mm512_setzero_si512();
+    for (std::size_t chunk = 0; chunk < book.entries / kLanes; chunk += 2) {
+        const __m512 score = scoreChunks(book, x, chunk, chunk + 1);
+        const __mmask16 isLess = _mm512_cmp_ps_mask(score, best, _CMP_LT_OQ);
+        best = _mm512_mask_mov_ps(best, isLess, score);
+        bestPair = _mm512_mask_mov_epi32(bestPair, isLess, _mm512_set1_epi32(static_cast<int>(chunk / 2)));
+    }
+    float scores[kFloats];
+    std::uint32_t pairs[kFloats];
+    _mm512_storeu_ps(scores, best);
+    _mm512_storeu_si512(pairs, bestPair);
+    std::size_t lane = 0;
+    for (std::size_t other = 1; other < kFloats; ++other) {
+        if (scores[other] < scores[lane] || (scores[other] == scores[lane] && pairs[other] < pairs[lane]))
+            lane = other;
+    }
+    return static_cast<std::uint8_t>(pairs[lane] * kFloats + lane);
+}
+
+} // namespace
+
+namespace avx512 {
+
+void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries)
+{
+    for (std::size_t i = 0; i < count; ++i)
+        entries[i] = nearestEntry(book, vectors + i * kCodeColumns);
+}
+
+void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
+{
+    if (books.books[0].entries == 64)
+        searchWith<64 / kLanes>(books, width, vectors, count, codes);
+    else
+        searchWith<256 / kLanes>(books, width, vectors, count, codes);
+}
+
+} // namespace avx512
+
+} // namespace waste::kernels
+#endif

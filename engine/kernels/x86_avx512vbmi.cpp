@@ -1,0 +1,24 @@
+#if defined(__x86_64__)
+
+#include "kernels/x86_avx512.h"
+
+// What gains nothing from VBMI or VNNI is done by AVX-512.
+
+namespace waste::kernels {
+
+const KernelTable& avx512VbmiTable()
+{
+    static const KernelTable table = [] {
+        KernelTable kernels = avx512Table();
+        kernels.name = "avx512vbmi";
+        kernels.multiplyPlanes = avx512vbmi::multiplyPlanes;
+        kernels.buildTables = avx512vbmi::buildTables;
+        kernels.multiplyTables = avx512vbmi::multiplyTables;
+        kernels.addWordProduct = avx512vbmi::addWordProduct;
+        return kernels;
+    }();
+    return table;
+}
+
+} // namespace waste::kernels
+#endif
