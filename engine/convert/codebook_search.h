@@ -46,10 +46,16 @@ public:
     void search(kernels::BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes) const;
 
 private:
+    struct Stage { // as kernels::CodeStage wants it
+        std::vector<std::int16_t> columns;
+        std::vector<std::int32_t> halfNorms;
+    };
+    static Stage stageOf(std::span<const float> codebook, float entryScale, float productScale);
+
     const kernels::KernelTable* m_kernels;
-    std::vector<CodebookSearch> m_books;
+    std::vector<Stage> m_stages;
     std::vector<std::vector<std::int16_t>> m_products; // of stages t < s, at s(s−1)/2 + t
-    float m_scale = 1;
+    float m_vectorScale = 0;
     float m_reach = 0;
 };
 

@@ -19,10 +19,10 @@ struct Beam {
 struct Columns {
     float values[kCodeColumns];
 
-    Columns(const float* x, float factor)
+    explicit Columns(const float* x)
     {
         for (std::size_t d = 0; d < kCodeColumns; ++d)
-            values[d] = x[d] * factor;
+            values[d] = x[d];
     }
 };
 
@@ -40,32 +40,63 @@ float32x4_t scoreFour(const CodeBook& book, const Columns& x, std::size_t entry)
     return vsubq_f32(even, odd);
 }
 
-// x, shortened to `reach` if it is longer; zero if it has no length.
-Columns columnsWithin(float reach, const float* x)
+// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
+float scaleOf(const CodeBooks& books, const float* x)
 {
-    constexpr float kZero[kCodeColumns] = {};
     constexpr float kLargest = 3.4028235e38F;
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
-    if (!(square <= kLargest))
-        return {kZero, 1};
-    return {x, square <= reach * reach ? 1 : reach / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0)};
+    if (square <= books.reach * books.reach)
+        return books.vectorScale;
+    return square <= kLargest ? 32767 / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0) : 0;
+}
+
+// x in integers: each two columns of it four times.
+struct Pairs {
+    int16x8_t values[kCodeColumns / 2];
+
+    Pairs(const float* x, float factor)
+    {
+        // What has no length may be no number, times zero.
+        const auto four = [&](std::size_t d) {
+            return vcvtnq_s32_f32(factor > 0 ? vmulq_n_f32(vld1q_f32(x + d), factor) : vdupq_n_f32(0));
+        };
+        const int32x4_t pairs = vreinterpretq_s32_s16(vqmovn_high_s32(vqmovn_s32(four(0)), four(kWidth)));
+        values[0] = vreinterpretq_s16_s32(vdupq_laneq_s32(pairs, 0));
+        values[1] = vreinterpretq_s16_s32(vdupq_laneq_s32(pairs, 1));
+        values[2] = vreinterpretq_s16_s32(vdupq_laneq_s32(pairs, 2));
+        values[3] = vreinterpretq_s16_s32(vdupq_laneq_s32(pairs, 3));
+    }
+};
+
+// Of four entries.
+int32x4_t score(const CodeStage& book, const Pairs& x, std::size_t entry)
+{
+    const std::int16_t* const columns =
+        book.columns + entry / kCodeLanes * kCodeLanes * kCodeColumns + entry % kCodeLanes * 2;
+    int32x4_t lower = vdupq_n_s32(0); // of the first two entries, even and odd columns apart
+    int32x4_t upper = vdupq_n_s32(0);
+    for (std::size_t p = 0; p < kCodeColumns / 2; ++p) {
+        const int16x8_t pair = vld1q_s16(columns + p * 2 * kCodeLanes);
+        lower = vmlal_s16(lower, vget_low_s16(pair), vget_low_s16(x.values[p]));
+        upper = vmlal_high_s16(upper, pair, x.values[p]);
+    }
+    return vshrq_n_s32(vsubq_s32(vld1q_s32(book.halfNorms + entry), vpaddq_s32(lower, upper)), kProductBits);
 }
 
 // units[stage][productPlace(entry)]
 template<std::size_t kEntries>
 void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
-    const Columns x = columnsWithin(books.reach, vector);
+    const Pairs x(vector, scaleOf(books, vector));
     for (std::size_t stage = 0; stage < books.stages; ++stage, units += kEntries) {
-        const auto score = [&](std::size_t entry) {
-            return vcvtnq_s32_f32(vmulq_n_f32(scoreFour(books.books[stage], x, entry), books.scale));
-        };
+        const CodeStage& book = books.books[stage];
         for (std::size_t e = 0; e < kEntries; e += 2 * kCodeLanes) {
             for (std::size_t half = 0; half < 2; ++half) {
                 const std::size_t first = e + half * kWidth;
-                const int16x8_t both = vqmovn_high_s32(vqmovn_s32(score(first)), score(first + kCodeLanes));
+                const int16x8_t both =
+                    vqmovn_high_s32(vqmovn_s32(score(book, x, first)), score(book, x, first + kCodeLanes));
                 vst1q_s16(units + e + half * kCodeLanes, both);
             }
         }
@@ -204,7 +235,7 @@ void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, s
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
-    const Columns x(vector, 1);
+    const Columns x(vector);
     // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
     const float32x4_t first = vdupq_laneq_f32(scoreFour(book, x, 0), 0);
     float32x4_t best[2] = {first, first};
@@ -243,7 +274,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.books[0].entries == 64)
+    if (books.entries == 64)
         searchWith<64>(books, width, vectors, count, codes);
     else
         searchWith<256>(books, width, vectors, count, codes);

@@ -20,22 +20,34 @@ struct CodeBook {
     const float* halfNorms = nullptr; // [entries], ½‖c‖²
 };
 
+// The products of a vector with an entry are as many times larger than sums, as a power of two.
+inline constexpr int kProductBits = 14;
+
+// One codebook in integers, for sums.
+struct CodeStage {
+    // Columns 2p and 2p + 1 of entry e at [e / kCodeLanes][p][e % kCodeLanes][2]
+    const std::int16_t* columns = nullptr;
+    const std::int32_t* halfNorms = nullptr; // [entries], ½‖c‖² as a product, and the half that rounds
+};
+
 // All stages of a matrix. The search minimises ½‖x − Σ c‖², which is
 //
 //     ½‖x‖² + Σ_s (½‖c_s‖² − x·c_s) + Σ_{t<s} c_t·c_s
 //
 // The products of entries with entries are known before any vector is, so that a candidate costs one addition a
-// stage instead of a distance. The terms are 16-bit integers, in units of 1 / scale. Sums saturate, so they are made in
-// this order: the beginning's, the entry's own term, its products with the stages before, the first one first. A key
-// is a sum with the number of its candidate in 16 bits below.
+// stage instead of a distance. The terms are 16-bit integers: an entry's own one is (halfNorms − Σ x·c) >>
+// kProductBits, of x · vectorScale rounded to 16 bits. Sums saturate, so they are made in this order: the beginning's,
+// the entry's own term, its products with the stages before, the first one first. A key is a sum with the number of its
+// candidate in 16 bits below.
 struct CodeBooks {
     std::size_t stages = 0; // 2 to kCodeStagesMax
-    CodeBook books[kCodeStagesMax]; // with as many entries each
-    // For stages t < s: [entries of t][entries of s], round(c_t·c_s · scale), entry e at productPlace(e)
+    std::size_t entries = 0; // of each: 64 or 256
+    CodeStage books[kCodeStagesMax];
+    // For stages t < s: [entries of t][entries of s], entry e at productPlace(e)
     const std::int16_t* products[kCodeStagesMax][kCodeStagesMax] = {};
-    float scale = 1; // −½‖x‖², below which no sum is, fits for vectors within `reach`
+    float vectorScale = 0; // INT16_MAX / reach
     // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here, and as zero where no
-    // float holds ‖x‖² or x is not finite: so that all scores are numbers that fit 32 bits.
+    // float holds ‖x‖² or x is not finite.
     float reach = 0;
 };
 

@@ -11,6 +11,7 @@ namespace waste::kernels::scalar {
 
 namespace {
 
+using Vector = std::array<std::int16_t, kCodeColumns>;
 using Scores = std::array<float, kCodeEntriesMax>;
 using Units = std::array<std::int16_t, kCodeEntriesMax>;
 using Keys = std::array<std::int32_t, kCodeEntriesMax>;
@@ -45,34 +46,37 @@ void scoreEntries(const CodeBook& book, const float* x, Scores& scores)
         scores[e] -= odd[e];
 }
 
-// x, shortened to `reach` if it is longer; zero if it has no length.
-std::array<float, kCodeColumns> withinReach(const float* x, float reach)
-{
-    std::array<float, kCodeColumns> within{};
-    float square = 0;
-    for (std::size_t d = 0; d < kCodeColumns; ++d)
-        square += x[d] * x[d];
-    if (!std::isfinite(square))
-        return within;
-    const float factor = square <= reach * reach ? 1 : reach / std::sqrt(square);
-    for (std::size_t d = 0; d < kCodeColumns; ++d)
-        within[d] = x[d] * factor;
-    return within;
-}
-
 std::int16_t saturated(std::int32_t value)
 {
     return static_cast<std::int16_t>(std::clamp<std::int32_t>(value, INT16_MIN, INT16_MAX));
 }
 
-Units unitsOfStage(const CodeBooks& books, std::size_t stage, const float* x)
+// x in integers, shortened to `reach` if it is longer; zero if it has no length.
+Vector integersOf(const CodeBooks& books, const float* x)
 {
-    const CodeBook& book = books.books[stage];
-    Scores scores;
-    scoreEntries(book, x, scores);
+    Vector integers{};
+    float square = 0;
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        square += x[d] * x[d];
+    if (!std::isfinite(square))
+        return integers;
+    const float scale = square <= books.reach * books.reach ? books.vectorScale : float{INT16_MAX} / std::sqrt(square);
+    for (std::size_t d = 0; d < kCodeColumns; ++d)
+        integers[d] = saturated(static_cast<std::int32_t>(std::nearbyint(x[d] * scale)));
+    return integers;
+}
+
+Units unitsOfStage(const CodeBooks& books, std::size_t stage, const Vector& x)
+{
     Units units;
-    for (std::size_t e = 0; e < book.entries; ++e)
-        units[e] = saturated(static_cast<std::int32_t>(std::nearbyint(scores[e] * books.scale)));
+    for (std::size_t e = 0; e < books.entries; ++e) {
+        const std::int16_t* const columns =
+            books.books[stage].columns + e / kCodeLanes * kCodeLanes * kCodeColumns + e % kCodeLanes * 2;
+        std::int32_t score = books.books[stage].halfNorms[e];
+        for (std::size_t d = 0; d < kCodeColumns; ++d)
+            score -= x[d] * columns[d / 2 * 2 * kCodeLanes + d % 2];
+        units[e] = saturated(score >> kProductBits);
+    }
     return units;
 }
 
@@ -80,7 +84,7 @@ Units unitsOfStage(const CodeBooks& books, std::size_t stage, const float* x)
 void continueWith(
     const CodeBooks& books, std::size_t stage, const Units& own, const Beam& beam, std::size_t parent, Keys& keys)
 {
-    const std::size_t entries = books.books[stage].entries;
+    const std::size_t entries = books.entries;
     const Beginning& beginning = beam.beginnings[parent];
     for (std::size_t e = 0; e < entries; ++e) {
         std::int16_t sum = saturated(beginning.sum() + own[e]);
@@ -111,9 +115,9 @@ Beginning grown(const Beam& beam, std::size_t stage, std::size_t entries, std::i
 }
 
 // Every beginning grows by one stage; of all that follow from them, the best of each class are kept.
-Beam expanded(const CodeBooks& books, std::size_t stage, BeamShape shape, const float* x, const Beam& beam)
+Beam expanded(const CodeBooks& books, std::size_t stage, BeamShape shape, const Vector& x, const Beam& beam)
 {
-    const std::size_t entries = books.books[stage].entries;
+    const std::size_t entries = books.entries;
     const Units own = unitsOfStage(books, stage, x);
     std::array<std::int32_t, kBeamWidthMax> kept; // [bins][lanes][depth]
     kept.fill(std::numeric_limits<std::int32_t>::max());
@@ -151,13 +155,13 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
     for (std::size_t i = 0; i < count; ++i) {
-        const auto x = withinReach(vectors + i * kCodeColumns, books.reach);
+        const Vector x = integersOf(books, vectors + i * kCodeColumns);
         Beam beam;
         for (std::size_t stage = 0; stage + 1 < books.stages; ++stage)
-            beam = expanded(books, stage, kBeamShapes[static_cast<std::size_t>(width)], x.data(), beam);
+            beam = expanded(books, stage, kBeamShapes[static_cast<std::size_t>(width)], x, beam);
         // The last stage keeps one in each class and takes the best of these: keys are equal only in different lanes,
         // where the first is the lower entry.
-        beam = expanded(books, books.stages - 1, {1, 1}, x.data(), beam);
+        beam = expanded(books, books.stages - 1, {1, 1}, x, beam);
         const auto best = std::min_element(beam.beginnings.begin(), beam.beginnings.begin() + kCodeLanes,
             [](const Beginning& a, const Beginning& b) { return a.key < b.key; });
         std::copy_n(best->codes.begin(), books.stages, codes + i * books.stages);

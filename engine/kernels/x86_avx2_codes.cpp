@@ -2,9 +2,8 @@
 
 #include "kernels/x86_avx2.h"
 
-// The searches of scalar_codes.cpp, eight entries at a time. Products and sums of f32 are rounded one by one, as
-// there: these CPUs add in other units than they multiply in, so that fused operations gain little. Sums are made 16 at
-// a time.
+// The searches of scalar_codes.cpp, eight entries at a time, and sums 16 at a time. Products and sums of f32 are
+// rounded one by one, as there.
 
 namespace waste::kernels {
 
@@ -21,10 +20,10 @@ struct Beam {
 struct Columns {
     __m256 values[kCodeColumns];
 
-    Columns(const float* x, float factor)
+    explicit Columns(const float* x)
     {
         for (std::size_t d = 0; d < kCodeColumns; ++d)
-            values[d] = _mm256_set1_ps(x[d] * factor);
+            values[d] = _mm256_set1_ps(x[d]);
     }
 };
 
@@ -42,32 +41,43 @@ __m256 scoreChunk(const CodeBook& book, const Columns& x, std::size_t chunk)
     return _mm256_sub_ps(even, odd);
 }
 
-// x, shortened to `reach` if it is longer; zero if it has no length.
-Columns columnsWithin(float reach, const float* x)
+// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
+float scaleOf(const CodeBooks& books, const float* x)
 {
-    constexpr float kZero[kCodeColumns] = {};
     constexpr float kLargest = 3.4028235e38F;
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
-    if (!(square <= kLargest))
-        return {kZero, 1};
-    return {x, square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)))};
+    if (square <= books.reach * books.reach)
+        return books.vectorScale;
+    return square <= kLargest ? 32767 / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square))) : 0;
 }
 
 // units[stage][productPlace(entry)]
 template<std::size_t kChunks>
 void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
-    const Columns x = columnsWithin(books.reach, vector); // made here, so that it stays in registers
-    const __m256 scale = _mm256_set1_ps(books.scale);
-    const auto score = [&](std::size_t stage, std::size_t chunk) {
-        return _mm256_cvtps_epi32(_mm256_mul_ps(scoreChunk(books.books[stage], x, chunk), scale));
+    const float factor = scaleOf(books, vector);
+    // What has no length may be no number, times zero.
+    const __m256 scaled = factor > 0 ? _mm256_mul_ps(_mm256_loadu_ps(vector), _mm256_set1_ps(factor)) : __m256{};
+    const __m256i integers = _mm256_cvtps_epi32(scaled);
+    const __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
+    constexpr std::size_t kPairs = kCodeColumns / 2;
+    const __m256i pairs[kPairs] = {_mm256_broadcastd_epi32(x), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0x55)),
+        _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xAA)), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xFF))};
+    const auto load = [](const void* values) { return _mm256_loadu_si256(static_cast<const __m256i*>(values)); };
+    const auto score = [&](const CodeStage& book, std::size_t chunk) {
+        const std::int16_t* const columns = book.columns + chunk * kCodeColumns * kWidth;
+        __m256i sum = load(book.halfNorms + chunk * kWidth);
+        for (std::size_t p = 0; p < kPairs; ++p)
+            sum = _mm256_sub_epi32(sum, _mm256_madd_epi16(pairs[p], load(columns + p * 2 * kWidth)));
+        return _mm256_srai_epi32(sum, kProductBits);
     };
     for (std::size_t stage = 0; stage < books.stages; ++stage) {
-        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
-            const __m256i both = _mm256_packs_epi32(score(stage, chunk), score(stage, chunk + 1));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(units + (stage * kChunks + chunk) * kWidth), both);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2, units += 2 * kWidth) {
+            const __m256i both =
+                _mm256_packs_epi32(score(books.books[stage], chunk), score(books.books[stage], chunk + 1));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(units), both);
         }
     }
 }
@@ -257,7 +267,7 @@ void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, s
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
-    const Columns x(vector, 1);
+    const Columns x(vector);
     // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
     __m256 best = _mm256_broadcastss_ps(_mm256_castps256_ps128(scoreChunk(book, x, 0)));
     __m256i bestChunk = _mm256_setzero_si256();
@@ -292,7 +302,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.books[0].entries == 64)
+    if (books.entries == 64)
         searchWith<64 / kWidth>(books, width, vectors, count, codes);
     else
         searchWith<256 / kWidth>(books, width, vectors, count, codes);
