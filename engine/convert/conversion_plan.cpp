@@ -20,7 +20,7 @@ namespace {
 using kernels::WeightFormat;
 
 // Changes whenever the same weights and options would give other bytes than before.
-constexpr std::string_view kRecipeVersion = "3";
+constexpr std::string_view kRecipeVersion = "4";
 constexpr std::string_view kRecipeSource = ", source ";
 constexpr std::uint64_t kSeed = 1234;
 constexpr std::size_t kTrunkDimensionsMax = 4;

@@ -44,7 +44,6 @@ RowProducts productsWithEntries(
 {
     LaneSums mixed{};
     LaneSums square{};
-    static_assert(mixed.size() == kVectorDim);
     const std::uint8_t* code = codes.data();
     for (std::size_t i = 0; i < values.size(); i += kVectorDim) {
         std::array<float, kVectorDim> sum{};
@@ -53,11 +52,8 @@ RowProducts productsWithEntries(
             for (std::size_t d = 0; d < kVectorDim; ++d)
                 sum[d] += entry[d];
         }
-        for (std::size_t d = 0; d < kVectorDim; ++d) {
-            const auto entry = static_cast<double>(sum[d]);
-            mixed[d] += static_cast<double>(values[i + d]) * entry;
-            square[d] += entry * entry;
-        }
+        addProducts(&values[i], sum.data(), mixed);
+        addProducts(sum.data(), sum.data(), square);
     }
     return {sumOf(mixed), sumOf(square)};
 }

@@ -73,7 +73,8 @@ void measureTrunk(Table& table, const MemoryBandwidth& memory);
 void measureRoutes(Table& table, const std::string& fileName);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
 void measureVision(Table& table);
-void measureConversion(Table& table);
+// One expert of Kimi K3 is written to `folder` and read from there.
+void measureConversion(Table& table, const std::filesystem::path& folder);
 // Conversions of the built-in model, which stay in `folder`.
 void measureQuality(Table& table, const std::filesystem::path& folder);
 void measureReduced(Table& table, const std::filesystem::path& folder);

@@ -1,17 +1,23 @@
-// How long an expert of Kimi K3 takes to encode, and from that the whole model. Weights and codebooks are random: a
-// search takes the same time for all.
+// How long an expert of Kimi K3 takes to read, encode and write, and from that the whole model. Weights and codebooks
+// are random: a search takes the same time for all. Files are in the system's cache, and drives not measured.
 
 #include "benchmark.h"
 
+#include "checkpoint/checkpoint_files.h"
+#include "container/integrity.h"
 #include "convert/conversion_plan.h"
+#include "convert/source_reader.h"
 #include "convert/vq_encoder.h"
+#include "kernels/checksum.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_pool.h"
+#include "platform/output_file.h"
 #include "platform/threads.h"
 #include "support/test_weights.h"
 
 #include <array>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -83,7 +89,91 @@ private:
     std::vector<std::byte> m_record;
 };
 
-Status measure(Table& table, const Case& test, const kernels::KernelTable& kernels, ExpertOfK3& expert)
+// What an expert takes besides its codes, in seconds.
+struct Handling {
+    double shared = 0; // by all threads, as if there were one: reading, decoding and checking the source
+    double serial = 0; // by one: checksums and digest of the record, and writing it
+};
+
+std::string tensorHeader(const std::string& name, std::uint64_t columns, std::uint64_t begin)
+{
+    const std::uint64_t end = begin + kExpertWidth * columns;
+    return '"' + name + R"(":{"dtype":"U8","shape":[)" + std::to_string(kExpertWidth) + ',' + std::to_string(columns)
+        + R"(],"data_offsets":[)" + std::to_string(begin) + ',' + std::to_string(end) + "]}";
+}
+
+// A checkpoint that holds one expert's matrix, in MXFP4.
+Result<std::unique_ptr<const CheckpointFiles>> matrixOfK3(const std::filesystem::path& folder)
+{
+    constexpr std::uint64_t kPackedBytes = std::uint64_t{kExpertWidth} * kInputWidth / 2;
+    constexpr std::uint64_t kScaleBytes = std::uint64_t{kExpertWidth} * kInputWidth / kMxfp4GroupColumns;
+    const std::string header = '{' + tensorHeader("w.weight_packed", kInputWidth / 2, 0) + ','
+        + tensorHeader("w.weight_scale", kInputWidth / kMxfp4GroupColumns, kPackedBytes) + '}';
+    std::error_code error;
+    std::filesystem::create_directories(folder, error); // writing tells
+    WASTE_TRY(OutputFile file, OutputFile::open(folder / "model.safetensors", OutputFile::Mode::Replace));
+    const std::uint64_t headerBytes = header.size();
+    WASTE_TRY_STATUS(file.append(std::as_bytes(std::span(&headerBytes, 1))));
+    WASTE_TRY_STATUS(file.append(header));
+    WASTE_TRY_STATUS(file.append(std::vector<std::byte>(kPackedBytes, std::byte{0x53})));
+    WASTE_TRY_STATUS(file.append(std::vector<std::byte>(kScaleBytes, std::byte{120})));
+    WASTE_TRY(OutputFile config, OutputFile::open(folder / "config.json", OutputFile::Mode::Replace));
+    WASTE_TRY_STATUS(config.append("{}"));
+    return CheckpointFiles::open(folder);
+}
+
+// Reads the three matrices of an expert with a pool; the seconds of the fastest of a few times.
+Result<double> readingSeconds(const CheckpointFiles& files, ThreadPool& pool)
+{
+    std::vector<float> values(std::size_t{kExpertWidth} * kInputWidth);
+    Status status;
+    const double seconds = bestSeconds(3, [&] {
+        for (std::size_t k = 0; k < kExpertMatrixCount && status; ++k)
+            status = readFinite(files, *files.find("w.weight"), 0, values, pool);
+    });
+    WASTE_TRY_STATUS(status);
+    return seconds;
+}
+
+// As the bank's writer and its check do it.
+Result<double> serialSeconds(const std::filesystem::path& file)
+{
+    WASTE_TRY(const ExpertGeometry geometry,
+        ExpertGeometry::compute(kExpertWidth, kInputWidth, expertQuantOf(ExpertFormat::Vq4p), "benchmark"));
+    std::vector<std::byte> record(geometry.strideBytes, std::byte{0x53});
+    WASTE_TRY(OutputFile bank, OutputFile::open(file, OutputFile::Mode::Replace));
+    FileDigester digester;
+    Status status;
+    const double seconds = bestSeconds(3, [&] {
+        const std::uint32_t crc = kernels::crc32(record);
+        if (status)
+            status = bank.writeAt(0, record);
+        if (crc != kernels::crc32(record))
+            status = Error{ErrorCode::Internal, "", "a record has two checksums"};
+        digester.update(record);
+    });
+    WASTE_TRY_STATUS(status);
+    return seconds;
+}
+
+Result<Handling> measureHandling(Table& table, const std::filesystem::path& folder)
+{
+    WASTE_TRY(const auto files, matrixOfK3(folder));
+    const std::uint32_t cores = physicalCoreCount();
+    ThreadPool oneCore({.threadCount = 1});
+    ThreadPool allCores({.threadCount = cores});
+    WASTE_TRY(const double one, readingSeconds(*files, oneCore));
+    WASTE_TRY(const double all, readingSeconds(*files, allCores));
+    WASTE_TRY(const double serial, serialSeconds(folder / "bank.bin"));
+    constexpr double kMillis = 1000;
+    table.add({"an expert in MXFP4, read and decoded, one core", kMillis * one, "ms"});
+    table.add({"an expert in MXFP4, read and decoded, all cores", kMillis * all, "ms"});
+    table.add({"an expert's checksums, digest and write, by one thread", kMillis * serial, "ms"});
+    return Handling{one, serial};
+}
+
+Status measure(
+    Table& table, const Case& test, const Handling& handling, const kernels::KernelTable& kernels, ExpertOfK3& expert)
 {
     const ExpertQuant quant = expertQuantOf(test.format);
     const VqRecipe recipe = recipeOf(test.quality, test.format);
@@ -110,27 +200,32 @@ Status measure(Table& table, const Case& test, const kernels::KernelTable& kerne
     table.add({test.name + ": times as fast on all cores", one.clock / all.clock, "", static_cast<double>(cores),
         kScalingGoal});
     table.add({test.name + ": codebooks of one kind of matrix, processor time", fit.processor, "s"});
-    const double seconds = kExperts * one.processor + kFits * fit.processor;
+    const double shared = kExperts * (one.processor + handling.shared) + kFits * fit.processor;
     for (const double count : {8.0, 16.0}) {
         constexpr double kSecondsPerHour = 3600;
         table.add({test.name + ": all of K3, " + std::to_string(static_cast<int>(count)) + " cores like this one",
-            seconds / kSecondsPerHour / count, "h"});
+            (shared / count + kExperts * handling.serial) / kSecondsPerHour, "h"});
     }
     return {};
 }
 
 } // namespace
 
-void measureConversion(Table& table)
+void measureConversion(Table& table, const std::filesystem::path& folder)
 {
     const auto kernels = kernels::selectKernels();
     if (!kernels) {
         table.note(kernels.error().message);
         return;
     }
+    const auto handling = measureHandling(table, folder / "expert of K3");
+    if (!handling) {
+        table.note(handling.error().message);
+        return;
+    }
     ExpertOfK3 expert;
     for (const Case& test : kCases) {
-        if (const Status status = measure(table, test, **kernels, expert); !status)
+        if (const Status status = measure(table, test, *handling, **kernels, expert); !status)
             table.note(status.error().message);
     }
 }

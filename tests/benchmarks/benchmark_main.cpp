@@ -68,7 +68,7 @@ int main(int argc, char** argv)
     if (wanted("vision"))
         measureVision(table);
     if (wanted("conversion"))
-        measureConversion(table);
+        measureConversion(table, options.models.folder);
     if (wanted("quality"))
         measureQuality(table, options.models.folder);
     if (wanted("reduced"))
