@@ -24,12 +24,10 @@ struct Beam {
 struct Columns {
     __m512 pairs[kCodeColumns / 2];
 
-    Columns(const float* x, float factor)
+    explicit Columns(const float* x)
     {
-        for (std::size_t i = 0; i < kCodeColumns / 2; ++i) {
-            const __m512 even = _mm512_set1_ps(x[2 * i] * factor);
-            pairs[i] = _mm512_mask_mov_ps(even, 0xFF00, _mm512_set1_ps(x[2 * i + 1] * factor));
-        }
+        for (std::size_t i = 0; i < kCodeColumns / 2; ++i)
+            pairs[i] = _mm512_mask_mov_ps(_mm512_set1_ps(x[2 * i]), 0xFF00, _mm512_set1_ps(x[2 * i + 1]));
     }
 };
 
@@ -51,32 +49,66 @@ __m512 scoreChunks(const CodeBook& book, const Columns& x, std::size_t first, st
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
 }
 
-// x, shortened to `reach` if it is longer; zero if it has no length.
-Columns columnsWithin(float reach, const float* x)
+// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
+float scaleOf(const CodeBooks& books, const float* x)
 {
-    constexpr float kZero[kCodeColumns] = {};
     constexpr float kLargest = 3.4028235e38F;
     float square = 0;
     for (std::size_t d = 0; d < kCodeColumns; ++d)
         square += x[d] * x[d];
-    if (!(square <= kLargest))
-        return {kZero, 1};
-    return {x, square <= reach * reach ? 1 : reach / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square)))};
+    if (square <= books.reach * books.reach)
+        return books.vectorScale;
+    return square <= kLargest ? 32767 / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square))) : 0;
+}
+
+// x in integers, two columns a word: the first pair in the lower half of a register and the second in the upper, then
+// the third and the fourth, as a chunk of entries has them.
+struct ColumnPairs {
+    __m512i halves[2];
+
+    ColumnPairs(const CodeBooks& books, const float* vector)
+    {
+        const float factor = scaleOf(books, vector);
+        // What has no length may be no number, times zero.
+        const __m256 scaled = factor > 0 ? _mm256_mul_ps(_mm256_loadu_ps(vector), _mm256_set1_ps(factor)) : __m256{};
+        const __m512i x = _mm512_zextsi128_si512(_mm256_cvtsepi32_epi16(_mm256_cvtps_epi32(scaled)));
+        const __m512i places = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+        halves[0] = _mm512_permutexvar_epi32(places, x);
+        halves[1] = _mm512_permutexvar_epi32(_mm512_add_epi32(places, _mm512_set1_epi32(2)), x);
+    }
+};
+
+// Eight entries: ½‖c‖² less the products of two pairs of columns in the lower half, those of the others off nothing in
+// the upper.
+__m512i sumHalves(const CodeStage& book, const ColumnPairs& x, std::size_t chunk)
+{
+    const std::int16_t* const columns = book.columns + chunk * kCodeColumns * kLanes;
+    const auto* const halfNorms = reinterpret_cast<const __m256i*>(book.halfNorms + chunk * kLanes);
+    const __m512i first = _mm512_madd_epi16(x.halves[0], loadBytes(columns));
+    const __m512i second = _mm512_madd_epi16(x.halves[1], loadBytes(columns + kCodeColumns * kLanes / 2));
+    return _mm512_sub_epi32(_mm512_sub_epi32(_mm512_zextsi256_si512(_mm256_loadu_si256(halfNorms)), first), second);
+}
+
+// The terms of the entries of two chunks, as 32-bit integers.
+__m512i unitsOfChunks(const CodeStage& book, const ColumnPairs& x, std::size_t first, std::size_t second)
+{
+    const __m512i a = sumHalves(book, x, first);
+    const __m512i b = sumHalves(book, x, second);
+    return _mm512_srai_epi32(
+        _mm512_add_epi32(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xEE)), kProductBits);
 }
 
 // units[stage][productPlace(entry)]
 template<std::size_t kChunks>
 void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
 {
-    const Columns x = columnsWithin(books.reach, vector); // made here, so that it stays in registers
-    const __m512 scale = _mm512_set1_ps(books.scale);
-    const auto score = [&](std::size_t stage, std::size_t chunk) {
-        return _mm512_cvtps_epi32(_mm512_mul_ps(scoreChunks(books.books[stage], x, chunk, chunk + 2), scale));
-    };
+    const ColumnPairs x(books, vector);
     for (std::size_t stage = 0; stage < books.stages; ++stage) {
-        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
-            const __m512i four = _mm512_packs_epi32(score(stage, chunk), score(stage, chunk + 1));
-            _mm512_storeu_si512(units + (stage * kChunks + chunk) * kLanes, four);
+        const CodeStage& book = books.books[stage];
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4, units += 4 * kLanes) {
+            const __m512i four = _mm512_packs_epi32(
+                unitsOfChunks(book, x, chunk, chunk + 2), unitsOfChunks(book, x, chunk + 1, chunk + 3));
+            _mm512_storeu_si512(units, four);
         }
     }
 }
@@ -288,7 +320,7 @@ void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, s
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
-    const Columns x(vector, 1);
+    const Columns x(vector);
     // Entry 0 is the first best one of all lanes: of scores that are no number it alone stays.
     __m512 best = _mm512_broadcastss_ps(_mm512_castps512_ps128(scoreChunks(book, x, 0, 1)));
     __m512i bestPair = _mm512_setzero_si512();
@@ -322,7 +354,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.books[0].entries == 64)
+    if (books.entries == 64)
         searchWith<64 / kLanes>(books, width, vectors, count, codes);
     else
         searchWith<256 / kLanes>(books, width, vectors, count, codes);
