@@ -27,9 +27,9 @@ public:
         m_kernels->nearestEntries(view(), vectors, count, indices);
     }
 
+private:
     [[nodiscard]] kernels::CodeBook view() const { return {m_halfNorms.size(), m_columns.data(), m_halfNorms.data()}; }
 
-private:
     const kernels::KernelTable* m_kernels;
     std::vector<float> m_columns; // as kernels::CodeBook wants them
     std::vector<float> m_halfNorms;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <new>
 #include <string>
 
 namespace waste {
@@ -43,7 +44,12 @@ Status readFinite(const CheckpointFiles& files, const CheckpointTensor& tensor, 
             for (std::size_t piece = begin; piece < end; ++piece) {
                 const std::size_t start = piece * kPieceElements;
                 const std::size_t count = std::min(kPieceElements, target.size() - start);
-                pieces[piece] = readFinite(files, tensor, first + start, target.subspan(start, count));
+                try {
+                    pieces[piece] = readFinite(files, tensor, first + start, target.subspan(start, count));
+                } catch (const std::bad_alloc&) { // no exception may leave a thread of the pool
+                    pieces[piece] = Error{ErrorCode::OutOfMemory, "out_of_memory",
+                        "there is not enough memory to read the weights to convert"};
+                }
             }
         });
     const auto failed = std::ranges::find_if(pieces, [](const Status& status) { return !status; });

@@ -173,13 +173,13 @@ std::uint32_t ExpertCache::chunkGuessesWanted()
     return takesGuesses() && !m_guessWidth.isOff() ? m_chunkGuesses : 0;
 }
 
-void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts)
+void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor guessFor)
 {
     {
         const std::lock_guard lock(m_mutex);
         settleGuesses();
-        m_areGuessesOfChunk = experts.size() > GuessWidth::kMax;
-        const std::uint32_t most = m_areGuessesOfChunk ? std::max(m_window, m_chunkGuesses) : m_window;
+        m_areGuessesOfChunk = guessFor == GuessFor::Chunk;
+        const std::uint32_t most = m_areGuessesOfChunk ? m_chunkGuesses : m_window;
         for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), most))) {
             const std::uint32_t record = m_slots.recordOf({layer, expert});
             m_guesses.push_back(record);

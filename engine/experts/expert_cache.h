@@ -69,7 +69,7 @@ public:
     void stopAwaiting() override;
     [[nodiscard]] std::uint32_t guessesWanted() override;
     [[nodiscard]] std::uint32_t chunkGuessesWanted() override;
-    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override;
+    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor guessFor) override;
 
     // A failed read leaves nothing behind: the next call for the same expert reads again. A failed
     // read-ahead is no error, the demand for the record reads once more. Errors: those of the store, Internal

@@ -102,7 +102,8 @@ public:
 
     // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
     // guesses cost time alone, and a read that fails is no error.
-    virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) = 0;
+    enum class GuessFor : std::uint8_t { Token, Chunk };
+    virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor guessFor) = 0;
 
     // One expert by its name, announced or not. Blocks until it is in memory. Errors: Io, Corrupt naming
     // layer, expert and file.

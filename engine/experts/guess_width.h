@@ -6,8 +6,8 @@
 namespace waste {
 
 // How many experts of a layer are worth reading on a guess (spec: streaming 5): as many as turn out to be right often
-// enough. How long the drive is idle before a layer needs no measuring: guesses are read while nothing announced is
-// left to read, on half of a drive's places, and those not begun by then are dropped.
+// enough. How long the drive is idle before a layer needs no measuring: guesses are read while nothing announced
+// that has a slot is left to read, on half of a drive's places, and those not begun by then are dropped.
 class GuessWidth {
 public:
     static constexpr std::uint32_t kMax = 8;

@@ -37,7 +37,7 @@ public:
     }
 
     [[nodiscard]] std::uint32_t guessesWanted() override { return 0; }
-    void prefetch(std::uint16_t, std::span<const std::uint16_t>) override { }
+    void prefetch(std::uint16_t, std::span<const std::uint16_t>, GuessFor) override { }
 
 private:
     std::uint16_t m_layer = 0;

@@ -23,7 +23,7 @@ struct CodeBook {
 // The products of a vector with an entry are as many times larger than sums, as a power of two.
 inline constexpr int kProductBits = 14;
 
-// One codebook in integers, for sums.
+// One codebook in integers, for sums: |halfNorms| + INT16_MAX · ‖columns‖ must fit 32 bits.
 struct CodeStage {
     // Columns 2p and 2p + 1 of entry e at [e / kCodeLanes][p][e % kCodeLanes][2]
     const std::int16_t* columns = nullptr;
@@ -43,9 +43,9 @@ struct CodeBooks {
     std::size_t stages = 0; // 2 to kCodeStagesMax
     std::size_t entries = 0; // of each: 64 or 256
     CodeStage books[kCodeStagesMax];
-    // For stages t < s: [entries of t][entries of s], entry e at productPlace(e)
+    // For stages t < s: [entries of t][entries of s], c_t·c_s in the unit of sums, entry e at productPlace(e)
     const std::int16_t* products[kCodeStagesMax][kCodeStagesMax] = {};
-    float vectorScale = 0; // INT16_MAX / reach
+    float vectorScale = 0; // INT16_MAX / reach; times the entries' scale it is 2^kProductBits units of sums
     // ‖x‖; longer vectors lie beyond all sums of entries and are searched as if they ended here, and as zero where no
     // float holds ‖x‖² or x is not finite.
     float reach = 0;

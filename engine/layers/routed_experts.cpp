@@ -255,9 +255,9 @@ private:
 
     void gatherWords(const Member& member, const Range& columns) const
     {
-        for (std::uint32_t column = columns.begin; column < columns.end; column += kRowsPerBlockOfMany) {
+        for (std::uint32_t column = columns.begin; column < columns.end; column += kernels::kWordGroup) {
             kernels::WordGroup* const groups = wordsOf(inputs(member), column);
-            const std::size_t width = std::min(columns.end - column, kRowsPerBlockOfMany);
+            const std::size_t width = std::min<std::size_t>(columns.end - column, kernels::kWordGroup);
             for (std::size_t i = 0; i < member.pairCount; ++i)
                 m_compute.kernels.splitWords(pairInput(member, i) + column, width, groups[i]);
         }

@@ -52,7 +52,7 @@ void guessNextExperts(const Compute& compute, const ModelConfig& config, const N
     std::array<std::uint16_t, kGuessesMax> experts;
     const auto ranked = std::span(experts).first(count);
     rankExperts(config, {scores, next.weights->routerBias, scratch.choice, scratch.groupScores}, ranked);
-    source.prefetch(next.layer, ranked);
+    source.prefetch(next.layer, ranked, isChunk ? ExpertSource::GuessFor::Chunk : ExpertSource::GuessFor::Token);
 }
 
 } // namespace waste

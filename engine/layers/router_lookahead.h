@@ -21,7 +21,7 @@ struct NextMoe {
 // Of a chunk of 64 tokens and more those that it likes best on the average, which nearly all are chosen by some token;
 // of a shorter one none. Never changes a result. Does nothing where the source wants no guesses.
 //
-// To be called as soon as the current layer's own experts are announced: those are read first anyway, and the
+// To be called as soon as the current layer's own experts are announced: those that have a slot are read first, and the
 // drive then goes on without a pause. Overwrites the scores and choices in `scratch`.
 void guessNextExperts(const Compute& compute, const ModelConfig& config, const NextMoe& next,
     const kernels::TokenInput& input, const MoeScratch& scratch, ExpertSource& source);

@@ -22,6 +22,7 @@ std::vector<std::string> namesOf(const CpuFeatures& features)
         {"avx512f", features.avx512f},
         {"avx512bw", features.avx512bw},
         {"avx512vl", features.avx512vl},
+        {"avx512dq", features.avx512dq},
         {"avx512vnni", features.avx512vnni},
         {"avx512vbmi", features.avx512vbmi},
         {"neon", features.neon},

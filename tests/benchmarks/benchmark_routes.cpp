@@ -96,7 +96,8 @@ std::optional<Replay> replay(
                 return std::nullopt;
         }
         if (guesses > 0 && layer + 1 < kGrid.firstLayer + kGrid.layerCount) {
-            (*cache)->prefetch(static_cast<std::uint16_t>(layer + 1), measured.guess(routes[i + 1], guesses));
+            (*cache)->prefetch(static_cast<std::uint16_t>(layer + 1), measured.guess(routes[i + 1], guesses),
+                ExpertSource::GuessFor::Token);
             (*cache)->waitUntilIdle(); // a window as long as the guesses need
         }
     }

@@ -3,7 +3,6 @@
 #include "container/error_reasons.h"
 
 #include <fstream>
-#include <iterator>
 
 namespace waste::test {
 
@@ -15,7 +14,11 @@ using Json = nlohmann::json;
 std::string readFile(const fs::path& path)
 {
     std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    std::error_code isMissing;
+    const auto size = fs::file_size(path, isMissing);
+    std::string content(isMissing ? 0 : size, '\0');
+    stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+    return content;
 }
 
 bool writeFile(const fs::path& path, const std::string& content)

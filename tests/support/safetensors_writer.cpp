@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace waste::test {
@@ -111,8 +110,11 @@ void writeBytes(const std::filesystem::path& file, std::span<const std::byte> by
 std::vector<std::byte> readBytes(const std::filesystem::path& file)
 {
     std::ifstream stream(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    return copyOf(text.data(), text.size());
+    std::error_code isMissing;
+    const auto size = std::filesystem::file_size(file, isMissing);
+    std::vector<std::byte> bytes(isMissing ? 0 : size);
+    stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
 }
 
 } // namespace waste::test

@@ -31,7 +31,9 @@ constexpr std::uint32_t kRowMutations = 500;
 std::string readFile(const fs::path& path)
 {
     std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    std::string content(fs::file_size(path), '\0');
+    stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+    return content;
 }
 
 void writeFile(const fs::path& path, const std::string& content)

@@ -194,14 +194,15 @@ private Q_SLOTS:
                 QCOMPARE(std::memcmp(recordOf(arrival->pin), expected, grid.recordBytes), 0);
             }
             const std::uint16_t guess[] = {static_cast<std::uint16_t>(random() % grid.expertCount)};
-            banks->cache->prefetch(static_cast<std::uint16_t>(grid.firstLayer + (bank + 1) % contents.size()), guess);
+            banks->cache->prefetch(static_cast<std::uint16_t>(grid.firstLayer + (bank + 1) % contents.size()), guess,
+                ExpertSource::GuessFor::Token);
         }
         // How many of those guesses were read in time is the disk's affair; one that is waited for is useful.
         const std::uint64_t usefulBefore = banks->cache->statistics().guessesUseful;
         for (std::uint16_t expert = 0; expert < grid.expertCount; ++expert) {
             const std::uint16_t only[] = {expert};
             banks->cache->waitUntilIdle();
-            banks->cache->prefetch(grid.firstLayer, only);
+            banks->cache->prefetch(grid.firstLayer, only, ExpertSource::GuessFor::Token);
             banks->cache->waitUntilIdle();
             banks->cache->announce(grid.firstLayer, only);
             QVERIFY(banks->cache->acquireNext());

@@ -64,7 +64,7 @@ private Q_SLOTS:
         cache->announce(1, announced);
         disk.waitUntilSomebodyWaits();
         const std::uint16_t guess[] = {7};
-        cache->prefetch(2, guess);
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
         QTRY_COMPARE(disk.readCount({2, 7}), 1U); // beside the read that hangs
         QCOMPARE(disk.readCount({1, 1}), 0U); // that drive has as much to do as it should
         std::thread opener([&] { disk.open(); });
@@ -170,7 +170,7 @@ private Q_SLOTS:
             const auto number = static_cast<std::uint16_t>(grid.firstLayer + layer);
             cache->announce(number, experts);
             if (layer + 1U < grid.layerCount)
-                cache->prefetch(static_cast<std::uint16_t>(number + 1), experts);
+                cache->prefetch(static_cast<std::uint16_t>(number + 1), experts, ExpertSource::GuessFor::Token);
             for (std::size_t i = 0; i < experts.size(); ++i) {
                 const auto arrival = cache->acquireNext(); // checked against header and checksum
                 QVERIFY2(arrival, arrival ? "" : arrival.error().message.c_str());

@@ -117,7 +117,8 @@ RunResult runByArrival(ExpertCache& cache, const FakeRecords& disk, const Route&
             result.wrong += isRight && left.erase((*arrived)->expert) == 1 ? 0 : 1;
         }
         if (guessed > 0 && i + 1 < route.size())
-            cache.prefetch(route[i + 1].first, std::span(route[i + 1].second).first(guessed));
+            cache.prefetch(
+                route[i + 1].first, std::span(route[i + 1].second).first(guessed), ExpertSource::GuessFor::Token);
     }
     return result;
 }
@@ -344,7 +345,7 @@ private Q_SLOTS:
             QVERIFY(cache->acquire({1, expert})); // the slots that stay
         const std::uint16_t guesses[] = {6};
         disk.close({2, 6});
-        cache->prefetch(2, guesses);
+        cache->prefetch(2, guesses, ExpertSource::GuessFor::Token);
         disk.waitUntilSomebodyWaits();
         std::atomic<bool> isLent = false;
         std::thread lender([&] {
@@ -366,7 +367,7 @@ private Q_SLOTS:
         FakeRecords disk(kGrid);
         const auto cache = makeCache(disk, 40, 2);
         const std::uint16_t guess[] = {5, 6};
-        cache->prefetch(2, guess);
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
         cache->waitUntilIdle();
         const std::uint16_t experts[] = {5, 7};
         cache->announce(2, experts);
@@ -388,7 +389,7 @@ private Q_SLOTS:
         const auto cache = makeCache(disk, 40, 2);
         disk.close({2, 5});
         const std::uint16_t guess[] = {5};
-        cache->prefetch(2, guess);
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
         disk.waitUntilSomebodyWaits();
         cache->announce(2, guess);
         std::thread opener([&] { disk.open(); });
@@ -410,7 +411,7 @@ private Q_SLOTS:
         cache->announce(1, first);
         disk.waitUntilSomebodyWaits();
         const std::uint16_t guess[] = {8, 9};
-        cache->prefetch(2, guess);
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
         QCOMPARE(cache->statistics().guessesIssued, 0U);
         const std::uint16_t second[] = {3, 4};
         cache->announce(2, second);
@@ -430,7 +431,7 @@ private Q_SLOTS:
         const auto cache = makeCache(disk, 40, 1);
         disk.failReads(1);
         const std::uint16_t guess[] = {5};
-        cache->prefetch(2, guess);
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
         cache->waitUntilIdle();
         QCOMPARE(cache->statistics().readsFailed, 1U);
         cache->announce(2, guess);
@@ -449,7 +450,7 @@ private Q_SLOTS:
         for (int i = 0; i < 4; ++i)
             held.push_back(std::move(*cache->acquireNext()));
         for (std::uint16_t layer = 2; layer <= 5; ++layer) {
-            cache->prefetch(layer, experts);
+            cache->prefetch(layer, experts, ExpertSource::GuessFor::Token);
             cache->waitUntilIdle();
         }
         for (const ExpertSource::Arrival& arrival : held)
@@ -498,7 +499,7 @@ private Q_SLOTS:
         std::iota(guess.begin(), guess.end(), std::uint16_t{0});
         const std::vector<std::uint16_t> otherwise = {20, 21, 22, 23};
         for (std::uint16_t layer = 2; layer <= 5; ++layer) {
-            cache->prefetch(layer, guess);
+            cache->prefetch(layer, guess, ExpertSource::GuessFor::Chunk);
             cache->waitUntilIdle();
             cache->announce(layer, otherwise);
             for (std::size_t i = 0; i < otherwise.size(); ++i)
@@ -849,7 +850,7 @@ private Q_SLOTS:
             cache->announce(layer, experts);
             for (std::size_t i = 0; i < experts.size(); ++i)
                 result.errors += cache->acquireNext() ? 0 : 1;
-            cache->prefetch(layer % kGrid.layerCount + 1, experts);
+            cache->prefetch(layer % kGrid.layerCount + 1, experts, ExpertSource::GuessFor::Token);
         }
         QCOMPARE(allocations - before, 0U);
         QCOMPARE(result.errors, 0U);

@@ -395,7 +395,7 @@ class TestExpertCacheModel : public QObject {
             } else if (choice < 18) {
                 const std::size_t next = below(kGrid.layerCount);
                 const std::vector<std::uint16_t> guess = someExperts(6);
-                cache.prefetch(name(next), guess);
+                cache.prefetch(name(next), guess, ExpertSource::GuessFor::Token);
                 list.prefetch(recordsOf(next, guess));
             } else if (choice < 36 && !list.left.empty()) {
                 const int expected = list.acquireNext();

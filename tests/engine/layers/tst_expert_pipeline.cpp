@@ -63,7 +63,7 @@ public:
         m_called.notify_all();
     }
     [[nodiscard]] std::uint32_t guessesWanted() override { return 0; }
-    void prefetch(std::uint16_t, std::span<const std::uint16_t>) override { }
+    void prefetch(std::uint16_t, std::span<const std::uint16_t>, GuessFor) override { }
     Result<Pin> acquire(ExpertKey) override { return Error{ErrorCode::Internal, "", "nobody asks by name"}; }
 
     std::size_t failAt = SIZE_MAX;

@@ -58,7 +58,7 @@ public:
         return std::optional<Arrival>(std::move(arrival));
     }
     [[nodiscard]] std::uint32_t guessesWanted() override { return 0; }
-    void prefetch(std::uint16_t, std::span<const std::uint16_t>) override { }
+    void prefetch(std::uint16_t, std::span<const std::uint16_t>, GuessFor) override { }
     Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
     [[nodiscard]] std::size_t leftCount() const { return m_left.size(); }
 

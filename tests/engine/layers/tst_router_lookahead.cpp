@@ -34,7 +34,7 @@ public:
     Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
     std::uint32_t guessesWanted() override { return m_wanted; }
     std::uint32_t chunkGuessesWanted() override { return m_wanted; }
-    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts) override
+    void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor) override
     {
         guesses[layer].emplace_back(experts.begin(), experts.end());
         announcedBefore.push_back(announced.empty() ? 0 : announced.back());
