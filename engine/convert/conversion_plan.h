@@ -51,8 +51,8 @@ struct ConversionPlan {
 Result<ConversionPlan> planConversion(
     const CheckpointFiles& files, const ConvertOptions& options, const std::string& source = {});
 
-// ConversionPlan::recipe, and the two parts of such a text, which may come from a file: how ("VQ4P default, trunk 4 bits,
-// version 4") and from which source. Empty: none.
+// ConversionPlan::recipe, and the two parts of such a text, which may come from a file: how ("VQ4P default, trunk 4
+// bits, version 4") and from which source. Empty: none.
 std::string recipeText(const ConvertOptions& options, std::string_view source);
 std::string settingsOfRecipe(std::string_view recipe);
 std::string sourceOfRecipe(std::string_view recipe);

@@ -1,8 +1,8 @@
 // The searches for codes: every table of kernels finds the codes of the specification, bit for bit, and these are as
 // near as a search of everything where that is possible.
 
-#include "engine/kernels/kernel_tables.h"
 #include "convert/codebook_search.h"
+#include "engine/kernels/kernel_tables.h"
 #include "kernels/kernels.h"
 #include "support/test_weights.h"
 
