@@ -130,11 +130,13 @@ Result<TargetState> prepareTarget(const WorkFolder& folder, const ConversionPlan
 
     if (!occupant.empty())
         WASTE_TRY_STATUS(discard(folder));
-    WASTE_TRY_STATUS(folder.clear()); // remains of another recipe are worth nothing
-    if (state.published)
+    if (state.published) { // and its work folder half deleted: what is left in it may be all that tells of deleted
+                           // shards
         state.created = state.published->desktop.created;
-    else
+    } else {
+        WASTE_TRY_STATUS(folder.clear()); // remains of another recipe are worth nothing
         state.created = options.created.empty() ? currentTime() : options.created;
+    }
     WASTE_TRY_STATUS(writePlan(folder, {plan.recipe, state.created, plan.source}));
     return state;
 }

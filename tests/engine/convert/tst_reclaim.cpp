@@ -95,6 +95,34 @@ private Q_SLOTS:
         compareWithReference("all.waste");
     }
 
+    void aFinishedConversionIsOneWhateverIsLeftOfItsWork()
+    {
+        const fs::path source = place("left"); // no download of ours, which would have its own record of the headers
+        fs::copy(place("published"), source, fs::copy_options::recursive);
+        const fs::path target = place("left.waste");
+        ConvertOptions options = optionsFor(source, target, Reclaim::On);
+        options.canDownloadAgain = true;
+        const auto report = convert(options, [&](const ConvertEvent& event) {
+            if (!std::holds_alternative<ConvertLayerDone>(event))
+                return;
+            fs::remove_all(place("left-work"));
+            fs::copy(target / ".waste-convert", place("left-work"), fs::copy_options::recursive);
+        });
+        QVERIFY2(report, report ? "" : report.error().message.c_str());
+        const test::DirectoryContent before = test::readDirectory(target);
+        // As if killed while the work folder was deleted: its files are gone, the folders in it are not.
+        fs::create_directories(target / ".waste-convert");
+        for (const auto& entry : fs::directory_iterator(place("left-work"))) {
+            if (entry.is_directory())
+                fs::rename(entry.path(), target / ".waste-convert" / entry.path().filename());
+        }
+        QVERIFY(!fs::is_empty(target / ".waste-convert"));
+        const auto again = convert(options);
+        QVERIFY2(again, again ? "" : again.error().message.c_str());
+        QVERIFY(!fs::exists(target / ".waste-convert"));
+        QCOMPARE(test::difference(test::readDirectory(target), before), std::string());
+    }
+
     void aDryRunOnlySaysWhatWouldGo()
     {
         const fs::path source = freshSource("dry");
