@@ -1,6 +1,7 @@
 #if defined(__aarch64__)
 
 #include "kernels/arm_neon.h"
+#include "kernels/code_search_frame.h"
 
 // The searches of scalar_codes.cpp, four entries at a time where they are scored and sixteen where sums are made.
 // Products and sums of f32 are rounded one by one, as there.
@@ -8,13 +9,6 @@
 namespace waste::kernels {
 
 namespace {
-
-// Beginnings of codes.
-struct Beam {
-    std::size_t count = 0;
-    std::int16_t sums[kBeamWidthMax];
-    std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
-};
 
 struct Columns {
     float values[kCodeColumns];
@@ -38,18 +32,6 @@ float32x4_t scoreFour(const CodeBook& book, const Columns& x, std::size_t entry)
         odd = vaddq_f32(odd, product(d + 1));
     }
     return vsubq_f32(even, odd);
-}
-
-// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
-float scaleOf(const CodeBooks& books, const float* x)
-{
-    constexpr float kLargest = 3.4028235e38F;
-    float square = 0;
-    for (std::size_t d = 0; d < kCodeColumns; ++d)
-        square += x[d] * x[d];
-    if (square <= books.reach * books.reach)
-        return books.vectorScale;
-    return square <= kLargest ? 32767 / vget_lane_f32(vsqrt_f32(vdup_n_f32(square)), 0) : 0;
 }
 
 // x in integers: each two columns of it four times.
@@ -85,24 +67,6 @@ int32x4_t score(const CodeStage& book, const Pairs& x, std::size_t entry)
     return vshrq_n_s32(vsubq_s32(vld1q_s32(book.halfNorms + entry), vpaddq_s32(lower, upper)), kProductBits);
 }
 
-// units[stage][productPlace(entry)]
-template<std::size_t kEntries>
-void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
-{
-    const Pairs x(vector, scaleOf(books, vector));
-    for (std::size_t stage = 0; stage < books.stages; ++stage, units += kEntries) {
-        const CodeStage& book = books.books[stage];
-        for (std::size_t e = 0; e < kEntries; e += 2 * kCodeLanes) {
-            for (std::size_t half = 0; half < 2; ++half) {
-                const std::size_t first = e + half * kWidth;
-                const int16x8_t both =
-                    vqmovn_high_s32(vqmovn_s32(score(book, x, first)), score(book, x, first + kCodeLanes));
-                vst1q_s16(units + e + half * kCodeLanes, both);
-            }
-        }
-    }
-}
-
 template<std::size_t kDepth>
 void insert(int32x4_t* best, int32x4_t key)
 {
@@ -115,24 +79,24 @@ void insert(int32x4_t* best, int32x4_t key)
 }
 
 // The best continuations of all beginnings with one stage more: [bins][depth][lanes].
-template<std::size_t kStage, std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
+template<std::size_t kStage, std::size_t kChunks, std::size_t kParents, std::size_t kBins, std::size_t kDepth>
 void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& beam, std::int32_t* keys)
 {
     static_assert(kBins <= 2);
-    const std::int16_t* const ownUnits = units + kStage * kEntries;
+    const std::int16_t* const ownUnits = units + kStage * kChunks * kCodeLanes;
     int32x4_t best[kBins][2][kDepth]; // the lower and the upper lanes apart
     for (std::size_t i = 0; i < kBins * 2 * kDepth; ++i)
         best[i / (2 * kDepth)][i / kDepth % 2][i % kDepth] = vdupq_n_s32(0x7FFFFFFF);
     const int16x8_t one = vdupq_n_s16(1);
     int16x8_t candidate = vdupq_n_s16(0);
-    for (std::size_t parent = 0; parent < beam.count; ++parent) {
+    for (std::size_t parent = 0; parent < kParents; ++parent) {
         const std::int16_t* rows[kCodeStagesMax];
         for (std::size_t t = 0; t < kStage; ++t)
-            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kEntries;
-        const int16x8_t sumBefore = vdupq_n_s16(beam.sums[parent]);
-        for (std::size_t e = 0; e < kEntries; e += 2 * kCodeLanes) {
+            rows[t] = books.products[t][kStage] + (beam.codes[parent] >> (8 * t) & 255U) * kChunks * kCodeLanes;
+        const int16x8_t sumBefore = vdupq_n_s16(beam.sum(parent));
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
             const auto sumOfHalf = [&](std::size_t half) {
-                const std::size_t place = e + half * kCodeLanes;
+                const std::size_t place = (chunk + half) * kCodeLanes;
                 int16x8_t sum = vqaddq_s16(sumBefore, vld1q_s16(ownUnits + place));
                 for (std::size_t t = 0; t < kStage; ++t)
                     sum = vqaddq_s16(sum, vld1q_s16(rows[t] + place));
@@ -155,83 +119,55 @@ void findBest(const CodeBooks& books, const std::int16_t* units, const Beam& bea
     }
 }
 
-template<std::size_t kEntries>
+template<std::size_t kChunks>
 std::uint32_t grownCode(const Beam& beam, std::size_t stage, std::int32_t key, std::size_t lane)
 {
-    constexpr std::size_t kChunks = kEntries / kCodeLanes;
     const std::uint32_t candidate = static_cast<std::uint32_t>(key) % (1U << kCandidateBits);
     const auto entry = static_cast<std::uint32_t>(candidate % kChunks * kCodeLanes + lane);
     return beam.codes[candidate / kChunks] | entry << (8 * stage);
 }
 
-template<std::size_t kStage, std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
-void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
-{
-    constexpr std::size_t kCount = kBins * kDepth * kCodeLanes;
-    std::int32_t keys[kCount];
-    findBest<kStage, kEntries, kBins, kDepth>(books, units, beam, keys);
-    next.count = kCount;
-    for (std::size_t i = 0; i < kCount; ++i) {
-        next.sums[i] = static_cast<std::int16_t>(keys[i] >> kCandidateBits);
-        next.codes[i] = grownCode<kEntries>(beam, kStage, keys[i], i % kCodeLanes);
-    }
-}
+struct Steps {
+    static float squareRoot(float x) { return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0); }
 
-template<std::size_t kStage, std::size_t kEntries>
-std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
-{
-    std::int32_t keys[kCodeLanes];
-    findBest<kStage, kEntries, 1, 1>(books, units, beam, keys);
-    std::size_t best = 0;
-    for (std::size_t lane = 1; lane < kCodeLanes; ++lane) {
-        if (keys[lane] < keys[best])
-            best = lane;
-    }
-    return grownCode<kEntries>(beam, kStage, keys[best], best);
-}
-
-template<std::size_t kEntries, std::size_t kBins, std::size_t kDepth>
-void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    std::int16_t units[kCodeStagesMax * kEntries];
-    Beam beams[2];
-    for (std::size_t i = 0; i < count; ++i) {
-        scoreEntries<kEntries>(books, vectors + i * kCodeColumns, units);
-        beams[0].count = 1;
-        beams[0].sums[0] = 0;
-        beams[0].codes[0] = 0;
-        expand<0, kEntries, kBins, kDepth>(books, units, beams[0], beams[1]);
-        std::uint32_t code = 0;
-        if (books.stages == 2) {
-            code = finish<1, kEntries>(books, units, beams[1]);
-        } else {
-            expand<1, kEntries, kBins, kDepth>(books, units, beams[1], beams[0]);
-            if (books.stages == 3) {
-                code = finish<2, kEntries>(books, units, beams[0]);
-            } else {
-                expand<2, kEntries, kBins, kDepth>(books, units, beams[0], beams[1]);
-                code = finish<3, kEntries>(books, units, beams[1]);
+    template<std::size_t kChunks>
+    static void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
+    {
+        const Pairs x(vector, CodeSearch<Steps>::integerScale(books, vector));
+        for (std::size_t stage = 0; stage < books.stages; ++stage) {
+            const CodeStage& book = books.books[stage];
+            for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
+                for (std::size_t half = 0; half < 2; ++half, units += kCodeLanes) {
+                    const std::size_t first = chunk * kCodeLanes + half * kWidth;
+                    vst1q_s16(
+                        units, vqmovn_high_s32(vqmovn_s32(score(book, x, first)), score(book, x, first + kCodeLanes)));
+                }
             }
         }
-        for (std::size_t stage = 0; stage < books.stages; ++stage)
-            codes[i * books.stages + stage] = static_cast<std::uint8_t>(code >> (8 * stage));
     }
-}
 
-template<std::size_t kEntries>
-void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    switch (width) {
-    case BeamWidth::Eight:
-        return searchAll<kEntries, 1, 1>(books, vectors, count, codes);
-    case BeamWidth::Sixteen:
-        return searchAll<kEntries, 1, 2>(books, vectors, count, codes);
-    case BeamWidth::ThirtyTwo:
-        return searchAll<kEntries, 1, 4>(books, vectors, count, codes);
-    case BeamWidth::SixtyFour:
-        return searchAll<kEntries, 2, 4>(books, vectors, count, codes);
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+    static void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
+    {
+        constexpr std::size_t kCount = kBins * kDepth * kCodeLanes;
+        findBest<kStage, kChunks, kStage == 0 ? 1 : kCount, kBins, kDepth>(books, units, beam, next.keys);
+        for (std::size_t i = 0; i < kCount; ++i)
+            next.codes[i] = grownCode<kChunks>(beam, kStage, next.keys[i], i % kCodeLanes);
     }
-}
+
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
+    static std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
+    {
+        std::int32_t keys[kCodeLanes];
+        findBest<kStage, kChunks, kParents, 1, 1>(books, units, beam, keys);
+        std::size_t best = 0;
+        for (std::size_t lane = 1; lane < kCodeLanes; ++lane) {
+            if (keys[lane] < keys[best])
+                best = lane;
+        }
+        return grownCode<kChunks>(beam, kStage, keys[best], best);
+    }
+};
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
@@ -254,12 +190,7 @@ std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
         vst1q_f32(scores + half * kWidth, best[half]);
         vst1q_u32(chunks + half * kWidth, bestChunk[half]);
     }
-    std::size_t lane = 0;
-    for (std::size_t other = 1; other < kCodeLanes; ++other) {
-        if (scores[other] < scores[lane] || (scores[other] == scores[lane] && chunks[other] < chunks[lane]))
-            lane = other;
-    }
-    return static_cast<std::uint8_t>(chunks[lane] * kCodeLanes + lane);
+    return nearestOf(scores, chunks);
 }
 
 } // namespace
@@ -274,10 +205,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.entries == 64)
-        searchWith<64>(books, width, vectors, count, codes);
-    else
-        searchWith<256>(books, width, vectors, count, codes);
+    CodeSearch<Steps>::run(books, width, vectors, count, codes);
 }
 
 } // namespace neon

@@ -1,5 +1,6 @@
 #if defined(__x86_64__)
 
+#include "kernels/code_search_frame.h"
 #include "kernels/x86_avx2.h"
 
 // The searches of scalar_codes.cpp, eight entries at a time, and sums 16 at a time. Products and sums of f32 are
@@ -8,14 +9,6 @@
 namespace waste::kernels {
 
 namespace {
-
-// Beginnings of codes.
-struct Beam {
-    std::int32_t keys[kBeamWidthMax];
-    std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
-
-    [[nodiscard]] std::int16_t sum(std::size_t i) const { return static_cast<std::int16_t>(keys[i] >> kCandidateBits); }
-};
 
 struct Columns {
     __m256 values[kCodeColumns];
@@ -39,47 +32,6 @@ __m256 scoreChunk(const CodeBook& book, const Columns& x, std::size_t chunk)
         odd = _mm256_add_ps(odd, _mm256_mul_ps(x.values[d + 1], _mm256_loadu_ps(columns + (d + 1) * kWidth)));
     }
     return _mm256_sub_ps(even, odd);
-}
-
-// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
-float scaleOf(const CodeBooks& books, const float* x)
-{
-    constexpr float kLargest = 3.4028235e38F;
-    float square = 0;
-    for (std::size_t d = 0; d < kCodeColumns; ++d)
-        square += x[d] * x[d];
-    if (square <= books.reach * books.reach)
-        return books.vectorScale;
-    return square <= kLargest ? 32767 / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square))) : 0;
-}
-
-// units[stage][productPlace(entry)]
-template<std::size_t kChunks>
-void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
-{
-    const float factor = scaleOf(books, vector);
-    // What has no length may be no number, times zero.
-    const __m256 scaled = factor > 0 ? _mm256_mul_ps(_mm256_loadu_ps(vector), _mm256_set1_ps(factor)) : __m256{};
-    const __m256i integers = _mm256_cvtps_epi32(scaled);
-    const __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
-    constexpr std::size_t kPairs = kCodeColumns / 2;
-    const __m256i pairs[kPairs] = {_mm256_broadcastd_epi32(x), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0x55)),
-        _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xAA)), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xFF))};
-    const auto load = [](const void* values) { return _mm256_loadu_si256(static_cast<const __m256i*>(values)); };
-    const auto score = [&](const CodeStage& book, std::size_t chunk) {
-        const std::int16_t* const columns = book.columns + chunk * kCodeColumns * kWidth;
-        __m256i sum = load(book.halfNorms + chunk * kWidth);
-        for (std::size_t p = 0; p < kPairs; ++p)
-            sum = _mm256_sub_epi32(sum, _mm256_madd_epi16(pairs[p], load(columns + p * 2 * kWidth)));
-        return _mm256_srai_epi32(sum, kProductBits);
-    };
-    for (std::size_t stage = 0; stage < books.stages; ++stage) {
-        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2, units += 2 * kWidth) {
-            const __m256i both =
-                _mm256_packs_epi32(score(books.books[stage], chunk), score(books.books[stage], chunk + 1));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(units), both);
-        }
-    }
 }
 
 template<std::size_t kDepth>
@@ -159,27 +111,6 @@ __m256i lookUp(const std::uint32_t* values, __m256i places)
     return found;
 }
 
-template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
-{
-    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
-    for (std::size_t i = 0; i < kBins * kDepth; ++i) {
-        const __m256i keys = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(next.keys + i * kWidth));
-        const __m256i candidates = _mm256_and_si256(keys, _mm256_set1_epi32((1 << kCandidateBits) - 1));
-        const __m256i chunks = _mm256_and_si256(candidates, _mm256_set1_epi32(static_cast<int>(kChunks) - 1));
-        const __m256i entries =
-            _mm256_or_si256(_mm256_slli_epi32(chunks, 3), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-        __m256i codes = _mm256_slli_epi32(entries, 8 * kStage);
-        if constexpr (kStage > 0) {
-            constexpr int kChunkBits = kChunks == 8 ? 3 : 5;
-            static_assert(kChunks == 1 << kChunkBits);
-            codes =
-                _mm256_or_si256(codes, lookUp<kBins * kDepth>(beam.codes, _mm256_srli_epi32(candidates, kChunkBits)));
-        }
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(next.codes + i * kWidth), codes);
-    }
-}
-
 // The smallest of sixteen.
 std::uint16_t smallestOf(__m256i unsignedValues)
 {
@@ -188,82 +119,93 @@ std::uint16_t smallestOf(__m256i unsignedValues)
     return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(eight), 0));
 }
 
-// The best code of all that the beginnings become with the last stage. As only one is wanted, sums are enough to find
-// it: the first beginning that comes to the smallest sum, and that one's first entry.
-template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
-std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
-{
-    __m256i best = _mm256_set1_epi16(0x7FFF);
-    __m256i bestParent = _mm256_setzero_si256();
-    for (std::size_t parent = 0; parent < kParents; ++parent) {
-        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
-        __m256i smallest = continuation.sums(0);
-        for (std::size_t chunk = 2; chunk < kChunks; chunk += 2)
-            smallest = _mm256_min_epi16(smallest, continuation.sums(chunk));
-        const __m256i isLess = _mm256_cmpgt_epi16(best, smallest);
-        best = _mm256_min_epi16(best, smallest);
-        bestParent = _mm256_blendv_epi8(bestParent, _mm256_set1_epi16(static_cast<std::int16_t>(parent)), isLess);
-    }
-    const __m256i signBit = _mm256_set1_epi16(INT16_MIN);
-    const auto biased = static_cast<std::int16_t>(smallestOf(_mm256_xor_si256(best, signBit)));
-    const __m256i sum = _mm256_xor_si256(_mm256_set1_epi16(biased), signBit);
-    const __m256i isLarger = _mm256_cmpgt_epi16(best, sum);
-    const std::size_t parent = smallestOf(_mm256_or_si256(bestParent, isLarger));
-    const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
-    for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
-        constexpr int kSwapInner = 0xD8; // fours, from their productPlaces
-        const __m256i isBest = _mm256_cmpeq_epi16(continuation.sums(chunk), sum);
-        const auto bytes =
-            static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(isBest, kSwapInner)));
-        if (bytes != 0) {
-            const auto lane = static_cast<std::uint32_t>(__builtin_ctz(bytes)) / 2;
-            return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kWidth) + lane) << (8 * kStage);
-        }
-    }
-    return beam.codes[parent]; // never: one of the sums was the smallest
-}
+struct Steps {
+    static float squareRoot(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
 
-template<std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    constexpr std::size_t kParents = kBins * kDepth * kWidth; // of all stages but the first
-    std::int16_t units[kCodeStagesMax * kChunks * kWidth];
-    Beam beams[2];
-    for (std::size_t i = 0; i < count; ++i) {
-        scoreEntries<kChunks>(books, vectors + i * kCodeColumns, units);
-        beams[0].keys[0] = 0;
-        expand<0, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
-        std::uint32_t code = 0;
-        if (books.stages == 2) {
-            code = finish<1, kChunks, kParents>(books, units, beams[1]);
-        } else {
-            expand<1, kChunks, kBins, kDepth>(books, units, beams[1], beams[0]);
-            if (books.stages == 3) {
-                code = finish<2, kChunks, kParents>(books, units, beams[0]);
-            } else {
-                expand<2, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
-                code = finish<3, kChunks, kParents>(books, units, beams[1]);
+    template<std::size_t kChunks>
+    static void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
+    {
+        const float factor = CodeSearch<Steps>::integerScale(books, vector);
+        // What has no length may be no number, times zero.
+        const __m256 scaled = factor > 0 ? _mm256_mul_ps(_mm256_loadu_ps(vector), _mm256_set1_ps(factor)) : __m256{};
+        const __m256i integers = _mm256_cvtps_epi32(scaled);
+        const __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
+        constexpr std::size_t kPairs = kCodeColumns / 2;
+        const __m256i pairs[kPairs] = {_mm256_broadcastd_epi32(x), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0x55)),
+            _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xAA)), _mm256_broadcastd_epi32(_mm_shuffle_epi32(x, 0xFF))};
+        const auto load = [](const void* values) { return _mm256_loadu_si256(static_cast<const __m256i*>(values)); };
+        const auto score = [&](const CodeStage& book, std::size_t chunk) {
+            const std::int16_t* const columns = book.columns + chunk * kCodeColumns * kWidth;
+            __m256i sum = load(book.halfNorms + chunk * kWidth);
+            for (std::size_t p = 0; p < kPairs; ++p)
+                sum = _mm256_sub_epi32(sum, _mm256_madd_epi16(pairs[p], load(columns + p * 2 * kWidth)));
+            return _mm256_srai_epi32(sum, kProductBits);
+        };
+        for (std::size_t stage = 0; stage < books.stages; ++stage) {
+            for (std::size_t chunk = 0; chunk < kChunks; chunk += 2, units += 2 * kWidth) {
+                const __m256i both =
+                    _mm256_packs_epi32(score(books.books[stage], chunk), score(books.books[stage], chunk + 1));
+                _mm256_storeu_si256(reinterpret_cast<__m256i*>(units), both);
             }
         }
-        for (std::size_t stage = 0; stage < books.stages; ++stage)
-            codes[i * books.stages + stage] = static_cast<std::uint8_t>(code >> (8 * stage));
     }
-}
 
-template<std::size_t kChunks>
-void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    switch (width) {
-    case BeamWidth::Eight:
-        return searchAll<kChunks, 1, 1>(books, vectors, count, codes);
-    case BeamWidth::Sixteen:
-        return searchAll<kChunks, 1, 2>(books, vectors, count, codes);
-    case BeamWidth::ThirtyTwo:
-        return searchAll<kChunks, 1, 4>(books, vectors, count, codes);
-    case BeamWidth::SixtyFour:
-        return searchAll<kChunks, 2, 4>(books, vectors, count, codes);
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+    static void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
+    {
+        findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
+        for (std::size_t i = 0; i < kBins * kDepth; ++i) {
+            const __m256i keys = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(next.keys + i * kWidth));
+            const __m256i candidates = _mm256_and_si256(keys, _mm256_set1_epi32((1 << kCandidateBits) - 1));
+            const __m256i chunks = _mm256_and_si256(candidates, _mm256_set1_epi32(static_cast<int>(kChunks) - 1));
+            const __m256i entries =
+                _mm256_or_si256(_mm256_slli_epi32(chunks, 3), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+            __m256i codes = _mm256_slli_epi32(entries, 8 * kStage);
+            if constexpr (kStage > 0) {
+                constexpr int kChunkBits = kChunks == 8 ? 3 : 5;
+                static_assert(kChunks == 1 << kChunkBits);
+                codes = _mm256_or_si256(
+                    codes, lookUp<kBins * kDepth>(beam.codes, _mm256_srli_epi32(candidates, kChunkBits)));
+            }
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(next.codes + i * kWidth), codes);
+        }
     }
-}
+
+    // As only one is wanted, sums are enough to find it: the first beginning that comes to the smallest sum, and that
+    // one's first entry.
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
+    static std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
+    {
+        __m256i best = _mm256_set1_epi16(0x7FFF);
+        __m256i bestParent = _mm256_setzero_si256();
+        for (std::size_t parent = 0; parent < kParents; ++parent) {
+            const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+            __m256i smallest = continuation.sums(0);
+            for (std::size_t chunk = 2; chunk < kChunks; chunk += 2)
+                smallest = _mm256_min_epi16(smallest, continuation.sums(chunk));
+            const __m256i isLess = _mm256_cmpgt_epi16(best, smallest);
+            best = _mm256_min_epi16(best, smallest);
+            bestParent = _mm256_blendv_epi8(bestParent, _mm256_set1_epi16(static_cast<std::int16_t>(parent)), isLess);
+        }
+        const __m256i signBit = _mm256_set1_epi16(INT16_MIN);
+        const auto biased = static_cast<std::int16_t>(smallestOf(_mm256_xor_si256(best, signBit)));
+        const __m256i sum = _mm256_xor_si256(_mm256_set1_epi16(biased), signBit);
+        const __m256i isLarger = _mm256_cmpgt_epi16(best, sum);
+        const std::size_t parent = smallestOf(_mm256_or_si256(bestParent, isLarger));
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 2) {
+            constexpr int kSwapInner = 0xD8; // fours, from their productPlaces
+            const __m256i isBest = _mm256_cmpeq_epi16(continuation.sums(chunk), sum);
+            const auto bytes =
+                static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(isBest, kSwapInner)));
+            if (bytes != 0) {
+                const auto lane = static_cast<std::uint32_t>(__builtin_ctz(bytes)) / 2;
+                return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kWidth) + lane) << (8 * kStage);
+            }
+        }
+        return beam.codes[parent]; // never: one of the sums was the smallest
+    }
+};
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
@@ -282,12 +224,7 @@ std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
     std::uint32_t chunks[kWidth];
     _mm256_storeu_ps(scores, best);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(chunks), bestChunk);
-    std::size_t lane = 0;
-    for (std::size_t other = 1; other < kWidth; ++other) {
-        if (scores[other] < scores[lane] || (scores[other] == scores[lane] && chunks[other] < chunks[lane]))
-            lane = other;
-    }
-    return static_cast<std::uint8_t>(chunks[lane] * kWidth + lane);
+    return nearestOf(scores, chunks);
 }
 
 } // namespace
@@ -302,10 +239,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.entries == 64)
-        searchWith<64 / kWidth>(books, width, vectors, count, codes);
-    else
-        searchWith<256 / kWidth>(books, width, vectors, count, codes);
+    CodeSearch<Steps>::run(books, width, vectors, count, codes);
 }
 
 } // namespace avx2

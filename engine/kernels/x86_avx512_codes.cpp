@@ -1,5 +1,6 @@
 #if defined(__x86_64__)
 
+#include "kernels/code_search_frame.h"
 #include "kernels/x86_avx512.h"
 
 // The searches of scalar_codes.cpp, sixteen scores or 32 sums at a time, as in x86_avx2_codes.cpp. Products and sums of
@@ -10,14 +11,6 @@ namespace waste::kernels {
 namespace {
 
 constexpr std::size_t kLanes = kCodeLanes;
-
-// Beginnings of codes.
-struct Beam {
-    std::int32_t keys[kBeamWidthMax];
-    std::uint32_t codes[kBeamWidthMax]; // stage s at bits 8s
-
-    [[nodiscard]] std::int16_t sum(std::size_t i) const { return static_cast<std::int16_t>(keys[i] >> kCandidateBits); }
-};
 
 // An even column of x in the lower half of each register, the odd one after it in the upper: as a chunk of entries has
 // them.
@@ -49,26 +42,13 @@ __m512 scoreChunks(const CodeBook& book, const Columns& x, std::size_t first, st
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
 }
 
-// What brings x to integers, shortened to the reach if it is longer; zero if it has no length.
-float scaleOf(const CodeBooks& books, const float* x)
-{
-    constexpr float kLargest = 3.4028235e38F;
-    float square = 0;
-    for (std::size_t d = 0; d < kCodeColumns; ++d)
-        square += x[d] * x[d];
-    if (square <= books.reach * books.reach)
-        return books.vectorScale;
-    return square <= kLargest ? 32767 / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(square))) : 0;
-}
-
 // x in integers, two columns a word: the first pair in the lower half of a register and the second in the upper, then
 // the third and the fourth, as a chunk of entries has them.
 struct ColumnPairs {
     __m512i halves[2];
 
-    ColumnPairs(const CodeBooks& books, const float* vector)
+    ColumnPairs(const float* vector, float factor)
     {
-        const float factor = scaleOf(books, vector);
         // What has no length may be no number, times zero.
         const __m256 scaled = factor > 0 ? _mm256_mul_ps(_mm256_loadu_ps(vector), _mm256_set1_ps(factor)) : __m256{};
         const __m512i x = _mm512_zextsi128_si512(_mm256_cvtsepi32_epi16(_mm256_cvtps_epi32(scaled)));
@@ -96,21 +76,6 @@ __m512i unitsOfChunks(const CodeStage& book, const ColumnPairs& x, std::size_t f
     const __m512i b = sumHalves(book, x, second);
     return _mm512_srai_epi32(
         _mm512_add_epi32(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xEE)), kProductBits);
-}
-
-// units[stage][productPlace(entry)]
-template<std::size_t kChunks>
-void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
-{
-    const ColumnPairs x(books, vector);
-    for (std::size_t stage = 0; stage < books.stages; ++stage) {
-        const CodeStage& book = books.books[stage];
-        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4, units += 4 * kLanes) {
-            const __m512i four = _mm512_packs_epi32(
-                unitsOfChunks(book, x, chunk, chunk + 2), unitsOfChunks(book, x, chunk + 1, chunk + 3));
-            _mm512_storeu_si512(units, four);
-        }
-    }
 }
 
 // What of key and best is not the smaller one, is the larger: maxima would wait for the one unit that makes the minima
@@ -207,28 +172,6 @@ __m512i lookUp(const std::uint32_t* values, __m512i places)
     }
 }
 
-template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
-{
-    constexpr std::size_t kCount = kBins * kDepth * kLanes;
-    constexpr auto kHere = static_cast<__mmask16>(kCount < kFloats ? (1U << kCount) - 1 : 0xFFFF);
-    findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
-    for (std::size_t i = 0; i < kCount; i += kFloats) {
-        const __m512i keys = _mm512_maskz_loadu_epi32(kHere, next.keys + i);
-        const __m512i candidates = _mm512_and_si512(keys, _mm512_set1_epi32((1 << kCandidateBits) - 1));
-        const __m512i chunks = _mm512_and_si512(candidates, _mm512_set1_epi32(static_cast<int>(kChunks) - 1));
-        const __m512i entries = _mm512_or_si512(_mm512_slli_epi32(chunks, 3), lanes);
-        __m512i codes = _mm512_slli_epi32(entries, 8 * kStage);
-        if constexpr (kStage > 0) {
-            constexpr unsigned kChunkBits = kChunks == 8 ? 3 : 5;
-            static_assert(kChunks == 1 << kChunkBits);
-            codes = _mm512_or_si512(codes, lookUp<kCount>(beam.codes, _mm512_srli_epi32(candidates, kChunkBits)));
-        }
-        _mm512_mask_storeu_epi32(next.codes + i, kHere, codes);
-    }
-}
-
 // The smallest of 32.
 std::uint16_t smallestOf(__m512i unsignedValues)
 {
@@ -244,79 +187,78 @@ std::uint32_t inOrder(std::uint32_t places)
     return (places & 0xF00FF00FU) | (places & 0x00F000F0U) << 4 | (places & 0x0F000F00U) >> 4;
 }
 
-// The best code of all that the beginnings become with the last stage. As only one is wanted, sums are enough to find
-// it: the first beginning that comes to the smallest sum, and that one's first entry.
-template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
-std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
-{
-    __m512i best = _mm512_set1_epi16(0x7FFF);
-    __m512i bestParent = _mm512_setzero_si512();
-    for (std::size_t parent = 0; parent < kParents; ++parent) {
-        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
-        __m512i smallest = continuation.sums(0);
-        for (std::size_t chunk = 4; chunk < kChunks; chunk += 4)
-            smallest = _mm512_min_epi16(smallest, continuation.sums(chunk));
-        const __mmask32 isLess = _mm512_cmplt_epi16_mask(smallest, best);
-        best = _mm512_min_epi16(best, smallest);
-        bestParent = _mm512_mask_mov_epi16(bestParent, isLess, _mm512_set1_epi16(static_cast<std::int16_t>(parent)));
-    }
-    const __m512i signBit = _mm512_set1_epi16(INT16_MIN);
-    const auto biased = static_cast<std::int16_t>(smallestOf(_mm512_xor_si512(best, signBit)));
-    const __m512i sum = _mm512_xor_si512(_mm512_set1_epi16(biased), signBit);
-    const __mmask32 isLarger = _mm512_cmpgt_epi16_mask(best, sum);
-    const std::size_t parent = smallestOf(_mm512_mask_mov_epi16(bestParent, isLarger, _mm512_set1_epi16(-1)));
-    const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
-    for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
-        const std::uint32_t isBest = inOrder(_mm512_cmpeq_epi16_mask(continuation.sums(chunk), sum));
-        if (isBest != 0) {
-            const auto lane = static_cast<std::uint32_t>(__builtin_ctz(isBest));
-            return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kLanes) + lane) << (8 * kStage);
-        }
-    }
-    return beam.codes[parent]; // never: one of the sums was the smallest
-}
+struct Steps {
+    static float squareRoot(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
 
-template<std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
-void searchAll(const CodeBooks& books, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    constexpr std::size_t kParents = kBins * kDepth * kLanes; // of all stages but the first
-    std::int16_t units[kCodeStagesMax * kChunks * kLanes];
-    Beam beams[2];
-    for (std::size_t i = 0; i < count; ++i) {
-        scoreEntries<kChunks>(books, vectors + i * kCodeColumns, units);
-        beams[0].keys[0] = 0;
-        expand<0, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
-        std::uint32_t code = 0;
-        if (books.stages == 2) {
-            code = finish<1, kChunks, kParents>(books, units, beams[1]);
-        } else {
-            expand<1, kChunks, kBins, kDepth>(books, units, beams[1], beams[0]);
-            if (books.stages == 3) {
-                code = finish<2, kChunks, kParents>(books, units, beams[0]);
-            } else {
-                expand<2, kChunks, kBins, kDepth>(books, units, beams[0], beams[1]);
-                code = finish<3, kChunks, kParents>(books, units, beams[1]);
+    template<std::size_t kChunks>
+    static void scoreEntries(const CodeBooks& books, const float* vector, std::int16_t* units)
+    {
+        const ColumnPairs x(vector, CodeSearch<Steps>::integerScale(books, vector));
+        for (std::size_t stage = 0; stage < books.stages; ++stage) {
+            const CodeStage& book = books.books[stage];
+            for (std::size_t chunk = 0; chunk < kChunks; chunk += 4, units += 4 * kLanes) {
+                const __m512i four = _mm512_packs_epi32(
+                    unitsOfChunks(book, x, chunk, chunk + 2), unitsOfChunks(book, x, chunk + 1, chunk + 3));
+                _mm512_storeu_si512(units, four);
             }
         }
-        for (std::size_t stage = 0; stage < books.stages; ++stage)
-            codes[i * books.stages + stage] = static_cast<std::uint8_t>(code >> (8 * stage));
     }
-}
 
-template<std::size_t kChunks>
-void searchWith(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
-{
-    switch (width) {
-    case BeamWidth::Eight:
-        return searchAll<kChunks, 1, 1>(books, vectors, count, codes);
-    case BeamWidth::Sixteen:
-        return searchAll<kChunks, 1, 2>(books, vectors, count, codes);
-    case BeamWidth::ThirtyTwo:
-        return searchAll<kChunks, 1, 4>(books, vectors, count, codes);
-    case BeamWidth::SixtyFour:
-        return searchAll<kChunks, 2, 4>(books, vectors, count, codes);
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
+    static void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
+    {
+        constexpr std::size_t kCount = kBins * kDepth * kLanes;
+        constexpr auto kHere = static_cast<__mmask16>(kCount < kFloats ? (1U << kCount) - 1 : 0xFFFF);
+        findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
+        const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
+        for (std::size_t i = 0; i < kCount; i += kFloats) {
+            const __m512i keys = _mm512_maskz_loadu_epi32(kHere, next.keys + i);
+            const __m512i candidates = _mm512_and_si512(keys, _mm512_set1_epi32((1 << kCandidateBits) - 1));
+            const __m512i chunks = _mm512_and_si512(candidates, _mm512_set1_epi32(static_cast<int>(kChunks) - 1));
+            const __m512i entries = _mm512_or_si512(_mm512_slli_epi32(chunks, 3), lanes);
+            __m512i codes = _mm512_slli_epi32(entries, 8 * kStage);
+            if constexpr (kStage > 0) {
+                constexpr unsigned kChunkBits = kChunks == 8 ? 3 : 5;
+                static_assert(kChunks == 1 << kChunkBits);
+                codes = _mm512_or_si512(codes, lookUp<kCount>(beam.codes, _mm512_srli_epi32(candidates, kChunkBits)));
+            }
+            _mm512_mask_storeu_epi32(next.codes + i, kHere, codes);
+        }
     }
-}
+
+    // As only one is wanted, sums are enough to find it: the first beginning that comes to the smallest sum, and that
+    // one's first entry.
+    template<std::size_t kStage, std::size_t kChunks, std::size_t kParents>
+    static std::uint32_t finish(const CodeBooks& books, const std::int16_t* units, const Beam& beam)
+    {
+        __m512i best = _mm512_set1_epi16(0x7FFF);
+        __m512i bestParent = _mm512_setzero_si512();
+        for (std::size_t parent = 0; parent < kParents; ++parent) {
+            const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+            __m512i smallest = continuation.sums(0);
+            for (std::size_t chunk = 4; chunk < kChunks; chunk += 4)
+                smallest = _mm512_min_epi16(smallest, continuation.sums(chunk));
+            const __mmask32 isLess = _mm512_cmplt_epi16_mask(smallest, best);
+            best = _mm512_min_epi16(best, smallest);
+            bestParent =
+                _mm512_mask_mov_epi16(bestParent, isLess, _mm512_set1_epi16(static_cast<std::int16_t>(parent)));
+        }
+        const __m512i signBit = _mm512_set1_epi16(INT16_MIN);
+        const auto biased = static_cast<std::int16_t>(smallestOf(_mm512_xor_si512(best, signBit)));
+        const __m512i sum = _mm512_xor_si512(_mm512_set1_epi16(biased), signBit);
+        const __mmask32 isLarger = _mm512_cmpgt_epi16_mask(best, sum);
+        const std::size_t parent = smallestOf(_mm512_mask_mov_epi16(bestParent, isLarger, _mm512_set1_epi16(-1)));
+        const Continuation<kStage, kChunks> continuation(books, units, beam, parent);
+        for (std::size_t chunk = 0; chunk < kChunks; chunk += 4) {
+            const std::uint32_t isBest = inOrder(_mm512_cmpeq_epi16_mask(continuation.sums(chunk), sum));
+            if (isBest != 0) {
+                const auto lane = static_cast<std::uint32_t>(__builtin_ctz(isBest));
+                return beam.codes[parent] | (static_cast<std::uint32_t>(chunk * kLanes) + lane) << (8 * kStage);
+            }
+        }
+        return beam.codes[parent]; // never: one of the sums was the smallest
+    }
+};
 
 std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
 {
@@ -334,12 +276,7 @@ std::uint8_t nearestEntry(const CodeBook& book, const float* vector)
     std::uint32_t pairs[kFloats];
     _mm512_storeu_ps(scores, best);
     _mm512_storeu_si512(pairs, bestPair);
-    std::size_t lane = 0;
-    for (std::size_t other = 1; other < kFloats; ++other) {
-        if (scores[other] < scores[lane] || (scores[other] == scores[lane] && pairs[other] < pairs[lane]))
-            lane = other;
-    }
-    return static_cast<std::uint8_t>(pairs[lane] * kFloats + lane);
+    return nearestOf(scores, pairs);
 }
 
 } // namespace
@@ -354,10 +291,7 @@ void nearestEntries(const CodeBook& book, const float* vectors, std::size_t coun
 
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes)
 {
-    if (books.entries == 64)
-        searchWith<64 / kLanes>(books, width, vectors, count, codes);
-    else
-        searchWith<256 / kLanes>(books, width, vectors, count, codes);
+    CodeSearch<Steps>::run(books, width, vectors, count, codes);
 }
 
 } // namespace avx512
