@@ -1,6 +1,6 @@
 file(GLOB tests CONFIGURE_DEPENDS app/chat/tst_*.cpp)
 list(FILTER tests EXCLUDE REGEX "tst_chat_controller")
 foreach(test IN LISTS tests)
-    waste_test(${test} LINKS waste_app Qt6::QuickControls2)
+    waste_test(${test} LINKS waste_app Qt6::QuickControls2 HEADERS waste_window_driver)
 endforeach()
-waste_test(app/chat/tst_chat_controller.cpp LINKS waste_app Qt6::QuickControls2 LABELS program)
+waste_test(app/chat/tst_chat_controller.cpp LINKS waste_app Qt6::QuickControls2 HEADERS waste_window_driver LABELS program)

@@ -18,9 +18,10 @@ target_link_libraries(waste_window_driver
 target_precompile_headers(waste_window_driver PRIVATE <QTest> <QQuickItem> <QQuickWindow> <nlohmann/json.hpp>
     ${WASTE_COMMON_HEADERS})
 foreach(test keyboard transcript accessibility pictures picture_refusals resizing)
-    waste_test(app/desktop/tst_${test}.cpp LINKS waste_window_driver LABELS gui)
+    waste_test(app/desktop/tst_${test}.cpp LINKS waste_window_driver HEADERS waste_window_driver LABELS gui)
 endforeach()
 
 # Components by themselves, in Qt Quick Test.
-waste_test(qml/tst_components.cpp LINKS waste_window_driver Qt6::QuickTest LABELS gui)
+waste_test(qml/tst_components.cpp LINKS waste_window_driver Qt6::QuickTest HEADERS waste_window_driver
+    LABELS gui)
 target_compile_definitions(tst_components PRIVATE QUICK_TEST_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}/qml")
