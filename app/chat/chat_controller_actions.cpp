@@ -60,6 +60,7 @@ void ChatController::updateActions()
         screen.lastState = stateOf(*last);
         screen.lastTokens = last->timings.tokens;
     }
+    screen.usedTokens = usedTokens();
     screen.canContinue = canContinue();
     screen.canRetry = canRetry();
     m_services.status.setScreen(screen);
@@ -67,7 +68,7 @@ void ChatController::updateActions()
     const Actions actions{sendDisabledReason(), isDue(), screen.canContinue, screen.canRetry};
     if (std::exchange(m_actions, actions) != actions)
         Q_EMIT actionsChanged();
-    const std::pair context(usedTokens(), contextTokens());
+    const std::pair context(screen.usedTokens, contextTokens());
     if (std::exchange(m_context, context) != context)
         Q_EMIT contextChanged();
 }

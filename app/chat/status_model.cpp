@@ -278,9 +278,10 @@ void StatusModel::describeResting(View& view) const
         view.label = tr("Ready");
         if (m_engine.contextTokens == 0)
             break;
-        // How much of the context is used stands in the header.
         view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("RAM budget")}
-                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens of context")};
+                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens of context")}
+                     << StatusFigure{
+                            tr("%1 %").arg(qRound(100.0 * m_screen.usedTokens / m_engine.contextTokens)), tr("used")};
         view.note = budgetParts(m_engine);
         if (m_engine.visionBytes > 0)
             view.visionSize = ramText(m_engine.visionBytes);

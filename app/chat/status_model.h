@@ -70,6 +70,7 @@ public:
         QString runningTitle; // of the conversation that the engine works on
         std::optional<MessageListModel::State> lastState; // of its last message
         quint64 lastTokens = 0; // of that answer
+        int usedTokens = 0; // of the context, by this conversation
         bool canContinue = false;
         bool canRetry = false;
         bool operator==(const Screen&) const = default;
