@@ -206,7 +206,8 @@ Status Arguments::parseOption(std::string_view argument, const std::string* next
     const std::string name(argument.substr(0, equals));
     Entry* entry = find(name);
     if (!entry)
-        return usage("unknown option " + name + suggestion(name, optionNames()));
+        return usage("unknown option " + name + suggestion(name, optionNames()) + " (`waste help "
+            + m_synopsis.substr(0, m_synopsis.find(' ')) + "` lists them all)");
     entry->isSet = true;
     if (entry->option.valueName.empty()) {
         if (equals != std::string_view::npos)

@@ -99,6 +99,7 @@ public:
         if (m_seconds)
             m_options.timePerRun = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *m_seconds));
         Output& output = context.output;
+        output.note("measuring the drive of " + m_path + ", which takes a while");
         const auto progress = [&output](const Progress& step) {
             output.progress("measuring the drive: " + std::to_string(step.done) + " of " + std::to_string(step.total));
         };

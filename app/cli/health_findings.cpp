@@ -150,6 +150,17 @@ Finding directIoFinding(const DriveFacts& drive)
         "beside ours. Another file system (ext4, XFS, Btrfs without compression) would be better."};
 }
 
+// What the two large models take in the default format.
+constexpr std::uint64_t kKimiLinearBytes = std::uint64_t{18} << 30;
+constexpr std::uint64_t kKimiK3Bytes = std::uint64_t{982} << 30;
+
+Finding spaceFinding(const DriveFacts& drive)
+{
+    return {drive.freeBytes < kKimiLinearBytes ? Level::Advice : Level::Good, "space",
+        formatSize(drive.freeBytes) + " are free on it. Converted, Kimi-Linear takes " + formatSize(kKimiLinearBytes)
+            + ", Kimi K3 " + formatSize(kKimiK3Bytes) + "."};
+}
+
 } // namespace
 
 std::vector<Finding> findingsOf(const MachineFacts& machine, const BuildInfo& build)
@@ -160,8 +171,7 @@ std::vector<Finding> findingsOf(const MachineFacts& machine, const BuildInfo& bu
 
 std::vector<Finding> findingsOf(const DriveFacts& drive)
 {
-    return {driveFinding(drive), {Level::Good, "space", formatSize(drive.freeBytes) + " are free there."},
-        directIoFinding(drive)};
+    return {driveFinding(drive), spaceFinding(drive), directIoFinding(drive)};
 }
 
 Finding trunkLockFinding(const MemoryPlan& plan, const MachineFacts& machine)

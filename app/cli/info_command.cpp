@@ -20,12 +20,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Two digits of a billion tell nothing of a small model, which therefore gets its millions beside them.
 std::string parameters(std::uint64_t count)
 {
     const auto value = static_cast<double>(count);
     if (value >= 1e12)
         return printfText("%.2f T", value / 1e12);
-    return value >= 1e9 ? printfText("%.2f B", value / 1e9) : printfText("%.1f M", value / 1e6);
+    return printfText("%.2f B", value / 1e9) + (value < 1e9 ? printfText(" (%.1f M)", value / 1e6) : "");
 }
 
 // What the text side of a model offers; a model without tokenizer has none of it.

@@ -211,7 +211,7 @@ private Q_SLOTS:
         for (int i = 0; i < 7; ++i)
             QVERIFY2(lines[2 + i].startsWith(QByteArray(labels[i]).leftJustified(14)), lines[2 + i].constData());
         QVERIFY(QRegularExpression(R"(experts\s+\d+ \(top-\d+\))").match(outcome.output).hasMatch());
-        QVERIFY(QRegularExpression(R"(parameters\s+13\.\d M total, \d\.\d M active/token)")
+        QVERIFY(QRegularExpression(R"(parameters\s+0\.01 B \(13\.\d M\) total, 0\.\d\d B \(\d\.\d M\) active/token)")
                     .match(outcome.output)
                     .hasMatch());
     }
