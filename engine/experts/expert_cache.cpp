@@ -92,8 +92,7 @@ void ExpertCache::announce(std::uint16_t layer, std::span<const std::uint16_t> e
                 continue;
             }
             m_slots[slot].claim = Claim::Announced;
-            if (std::exchange(m_slots[slot].readByGuess, false))
-                judgeGuess(true);
+            judgeGuess(slot, true);
             if (m_slots[slot].state == State::Resident)
                 m_arrived.push_back(record);
         }
@@ -324,11 +323,13 @@ bool ExpertCache::takesGuesses() const
 }
 
 // What a chunk is right about says nothing of how well single tokens are guessed.
-void ExpertCache::judgeGuess(bool isUseful)
+void ExpertCache::judgeGuess(std::uint32_t slot, bool isRight)
 {
-    CacheCounters::add(isUseful ? m_counters.guessesUseful : m_counters.guessesWasted, 1);
+    if (!std::exchange(m_slots[slot].readByGuess, false))
+        return;
+    CacheCounters::add(isRight ? m_counters.guessesUseful : m_counters.guessesWasted, 1);
     if (!m_areGuessesOfChunk)
-        m_guessWidth.noteOutcome(isUseful ? 1 : 0, isUseful ? 0 : 1);
+        m_guessWidth.noteOutcome({.isRight = isRight, .isLate = m_slots[slot].state == State::Loading});
 }
 
 std::uint32_t ExpertCache::firstLeft() const
@@ -459,8 +460,7 @@ void ExpertCache::settleGuesses()
         if (slot == kNone || m_slots[slot].claim != Claim::Guess)
             continue;
         m_slots[slot].claim = Claim::None;
-        if (std::exchange(m_slots[slot].readByGuess, false))
-            judgeGuess(false);
+        judgeGuess(slot, false);
     }
     m_guesses.clear();
     m_guessEnd = 0;

@@ -121,7 +121,7 @@ private:
     [[nodiscard]] std::uint32_t nextArrived();
     [[nodiscard]] bool isAnyOnItsWay() const;
     [[nodiscard]] bool takesGuesses() const;
-    void judgeGuess(bool isUseful);
+    void judgeGuess(std::uint32_t slot, bool isRight);
     [[nodiscard]] std::uint32_t firstLeft() const;
     Pin handOut(std::uint32_t record);
     Status makeResident(std::uint32_t record, Lock& lock);

@@ -401,6 +401,41 @@ private Q_SLOTS:
         QCOMPARE(cache->statistics().guessesUseful, 1U);
     }
 
+    void guessesGoOnWhileTheySaveReads_data()
+    {
+        QTest::addColumn<int>("right"); // of 64
+        QTest::addColumn<bool>("isLate");
+        QTest::addColumn<bool>("goesOn");
+        QTest::newRow("half of them, in time") << 32 << false << true;
+        QTest::newRow("half of them, late") << 32 << true << false;
+        QTest::newRow("most of them, late") << 40 << true << true;
+        QTest::newRow("few of them, in time") << 10 << false << false;
+    }
+    void guessesGoOnWhileTheySaveReads()
+    {
+        QFETCH(const int, right);
+        QFETCH(const bool, isLate);
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 1);
+        for (std::uint16_t i = 0; i < 64; ++i) {
+            const auto layer = static_cast<std::uint16_t>(2 + i % 4);
+            const std::uint16_t guess[] = {static_cast<std::uint16_t>(i / 4)};
+            const std::uint16_t other[] = {static_cast<std::uint16_t>(16 + guess[0] % 8)};
+            if (isLate)
+                disk.close({layer, guess[0]});
+            cache->prefetch(layer, guess, ExpertSource::GuessFor::Token);
+            if (isLate)
+                disk.waitUntilSomebodyWaits();
+            else
+                cache->waitUntilIdle();
+            cache->announce(layer, i < right ? guess : other);
+            disk.open();
+            QVERIFY(cache->acquireNext());
+            cache->waitUntilIdle();
+        }
+        QTEST(cache->guessesWanted() > 0, "goesOn");
+    }
+
     // One reader, stuck: behind it wait an announced record and guesses, and then another announcement.
     void announcedRecordsAreReadBeforeGuessesAndGuessesNotBegunAreDropped()
     {

@@ -1,10 +1,11 @@
-// How many guesses pay, for given outcomes.
+// How many guesses are made, for given outcomes.
 
 #include "experts/guess_width.h"
 
 #include <QTest>
 
 #include <algorithm>
+#include <cstdint>
 
 using namespace waste;
 
@@ -13,12 +14,11 @@ class TestGuessWidth : public QObject {
 
     static constexpr std::uint32_t kLayers = 4;
 
-    static void judge(GuessWidth& width, std::uint32_t useful, std::uint32_t wasted)
+    enum class Read { InTime, Late };
+    static void note(GuessWidth& width, Read read, std::uint32_t right, std::uint32_t wrong)
     {
-        for (std::uint32_t i = 0; i < useful; ++i)
-            width.noteOutcome(1, 0);
-        for (std::uint32_t i = 0; i < wasted; ++i)
-            width.noteOutcome(0, 1);
+        for (std::uint32_t i = 0; i < right + wrong; ++i)
+            width.noteOutcome({.isRight = i < right, .isLate = read == Read::Late});
     }
 
 private Q_SLOTS:
@@ -26,35 +26,40 @@ private Q_SLOTS:
     {
         QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 8}).widthForNextLayer(), 6U);
         QCOMPARE(GuessWidth({.fixed = 6, .layerCount = kLayers, .limit = 3}).widthForNextLayer(), 3U);
-        QCOMPARE(GuessWidth({.fixed = 0, .layerCount = kLayers, .limit = 8}).widthForNextLayer(), 0U);
+        GuessWidth off({.fixed = 0, .layerCount = kLayers, .limit = 8});
+        note(off, Read::InTime, 64, 0);
+        QCOMPARE(off.widthForNextLayer(), 0U);
     }
 
-    void rightGuessesWidenItUpToTheLimit()
+    void guessesThatSaveReadsGoOnUpToTheLimit()
     {
-        for (const std::uint32_t limit : {8U, 5U, 3U}) {
+        for (const std::uint32_t limit : {12U, 8U, 3U}) {
             GuessWidth width({.fixed = {}, .layerCount = kLayers, .limit = limit});
-            QCOMPARE(width.widthForNextLayer(), std::min(4U, limit));
-            for (int i = 0; i < 10; ++i)
-                judge(width, 26, 6);
-            QCOMPARE(width.widthForNextLayer(), limit);
+            for (int i = 0; i < 10; ++i) {
+                QCOMPARE(width.widthForNextLayer(), std::min(8U, limit));
+                note(width, Read::InTime, 13, 51);
+            }
         }
     }
 
-    void wrongGuessesEndItAndALittleLaterItIsTriedAgain()
+    void lateOnesHaveToBeRightMoreOften()
     {
         GuessWidth width({.fixed = {}, .layerCount = kLayers});
-        judge(width, 19, 13); // 59 %
-        QCOMPARE(width.widthForNextLayer(), 2U);
-        judge(width, 19, 13);
-        QCOMPARE(width.widthForNextLayer(), 1U);
-        judge(width, 19, 13);
-        std::uint32_t passed = 1;
+        note(width, Read::Late, 33, 31);
+        QCOMPARE(width.widthForNextLayer(), 8U);
+        note(width, Read::Late, 32, 32);
+        QCOMPARE(width.widthForNextLayer(), 0U);
+    }
+
+    void guessesThatSaveNothingEndAndAreTriedAgainALittleLater()
+    {
+        GuessWidth width({.fixed = {}, .layerCount = kLayers});
+        note(width, Read::InTime, 12, 52);
+        std::uint32_t passed = 0;
         while (width.widthForNextLayer() == 0 && passed < 1000)
             ++passed;
         QCOMPARE(passed, 16 * kLayers);
-        QCOMPARE(width.widthForNextLayer(), 1U);
-        judge(width, 32, 0);
-        QCOMPARE(width.widthForNextLayer(), 2U);
+        QCOMPARE(width.widthForNextLayer(), 8U);
     }
 };
 
