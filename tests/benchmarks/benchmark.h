@@ -68,6 +68,9 @@ struct MemoryBandwidth {
     double allThreads = 0;
 };
 MemoryBandwidth measureMemory(Table& table);
+// GB/s of all threads once more, 0 if there is no memory to read: neighbours on the machine take their share now and
+// then, so a long run is measured against the better of before and after.
+double memoryRateOfAllThreads();
 void measureTrunk(Table& table, const MemoryBandwidth& memory);
 // Of recorded routes, one JSON line a token (`waste bench --record-routes`).
 void measureRoutes(Table& table, const std::string& fileName);

@@ -33,18 +33,21 @@ Result<double> randomReadRate(const std::filesystem::path& model, std::uint64_t 
 }
 
 // The same tokens over and over, with room for the experts of all of them: the time of the computation alone.
-Result<BenchEngine::Run> decodeCached(Table& table, const MemoryBandwidth& memory, const DecodeRun& what)
+Result<BenchEngine::Run> decodeCached(Table& table, const DecodeRun& what)
 {
     WASTE_TRY(BenchEngine probe, BenchEngine::open(what.model, {}));
     const std::uint64_t cacheBytes = (what.tokens + 1) * probe.plan().workingSetBytes * 5 / 4;
     WASTE_TRY(BenchEngine cached, BenchEngine::open(what.model, {.cacheBytes = cacheBytes}));
     WASTE_TRY_STATUS(cached.prefill(kPromptTokens));
+    const double memoryBefore = memoryRateOfAllThreads();
     WASTE_TRY(const BenchEngine::Run run, cached.decode(what.tokens, kRounds));
+    const double memoryRate = std::max(memoryBefore, memoryRateOfAllThreads());
     if (run.misses > 0)
         table.note(
             what.name + ": " + std::to_string(run.misses) + " experts of the cached run were read from the disk");
-    table.add({what.name + ", decode, cached", run.rate(), "tok/s",
-        memory.allThreads * 1e9 / cached.bytesPerCachedToken(), what.cachedGoal});
+    table.add({what.name + ", memory read, all threads", memoryRate, "GB/s"});
+    table.add({what.name + ", decode, cached", run.rate(), "tok/s", memoryRate * 1e9 / cached.bytesPerCachedToken(),
+        what.cachedGoal});
     return run;
 }
 
@@ -80,9 +83,9 @@ Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::
     return {};
 }
 
-Status measureModel(Table& table, const MemoryBandwidth& memory, const DecodeRun& what)
+Status measureModel(Table& table, const DecodeRun& what)
 {
-    WASTE_TRY(const BenchEngine::Run cached, decodeCached(table, memory, what));
+    WASTE_TRY(const BenchEngine::Run cached, decodeCached(table, what));
     return measureDiskBound(table, what, cached);
 }
 
@@ -105,19 +108,19 @@ Status measureCachedPrefill(Table& table, const std::string& name, const std::fi
 
 } // namespace
 
-void measureDecode(Table& table, const MemoryBandwidth& memory, BenchModels& models)
+void measureDecode(Table& table, BenchModels& models)
 {
     const auto report = [&table](const Status& status) {
         if (!status)
             table.note(status.error().message);
     };
     if (const auto linear = models.kimiLinear()) {
-        report(measureModel(table, memory,
-            {.name = "Kimi-Linear", .model = *linear, .tokens = 16, .cachedGoal = 0.45, .withPrefill = true}));
+        report(measureModel(
+            table, {.name = "Kimi-Linear", .model = *linear, .tokens = 16, .cachedGoal = 0.45, .withPrefill = true}));
         report(measureCachedPrefill(table, "Kimi-Linear", *linear));
     }
     if (const auto k3 = models.k3())
-        report(measureModel(table, memory, {.name = "K3", .model = *k3, .tokens = 6, .cachedGoal = 0.5}));
+        report(measureModel(table, {.name = "K3", .model = *k3, .tokens = 6, .cachedGoal = 0.5}));
 }
 
 } // namespace waste::benchmark

@@ -78,7 +78,7 @@ int main(int argc, char** argv)
     if (wanted("opening"))
         measureOpening(table, models);
     if (wanted("decode"))
-        measureDecode(table, memory, models);
+        measureDecode(table, models);
     if (wanted("context"))
         measureLongContext(table, memory, models);
     return 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <thread>
 #include <vector>
@@ -57,28 +58,31 @@ double bestRate(std::span<const std::uint64_t> words, std::size_t pieceBytes, co
     return best;
 }
 
-} // namespace
-
-MemoryBandwidth measureMemory(Table& table)
-{
-    MemoryBandwidth bandwidth;
-    // In huge pages, as the engine keeps its weights where the system gives them.
-    const auto pages = Pages::allocate(kBytes, "the memory benchmark");
-    if (!pages) {
-        table.note(pages.error().message);
-        return bandwidth;
+// In huge pages, as the engine keeps its weights where the system gives them.
+class Buffer {
+public:
+    static Result<Buffer> make()
+    {
+        Buffer buffer;
+        WASTE_TRY(buffer.m_pages, Pages::allocate(kBytes, "the memory benchmark"));
+        const std::span<std::byte> bytes = buffer.m_pages.bytes();
+        buffer.m_words = {reinterpret_cast<std::uint64_t*>(bytes.data()), kBytes / sizeof(std::uint64_t)};
+        std::iota(buffer.m_words.begin(), buffer.m_words.end(), std::uint64_t{0});
+        return buffer;
     }
-    const std::span words(reinterpret_cast<std::uint64_t*>(pages->bytes().data()), kBytes / sizeof(std::uint64_t));
-    for (std::size_t i = 0; i < words.size(); ++i)
-        words[i] = i;
-    volatile std::uint64_t sink = 0;
-    bandwidth.oneThread =
-        bestRate(words, kPieceBytes, [&](std::span<const std::uint64_t> piece) { sink = sink + readAll(piece); });
+    [[nodiscard]] std::span<const std::uint64_t> words() const { return m_words; }
 
+private:
+    Pages m_pages;
+    std::span<std::uint64_t> m_words;
+};
+
+double readWithAllThreads(std::span<const std::uint64_t> words)
+{
     const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-    bandwidth.allThreads = bestRate(words, kBytes, [&](std::span<const std::uint64_t> piece) {
+    std::vector<std::uint64_t> sums(threads); // else nothing would be read
+    const double rate = bestRate(words, kBytes, [&](std::span<const std::uint64_t> piece) {
         std::vector<std::thread> readers;
-        std::vector<std::uint64_t> sums(threads);
         for (std::size_t t = 0; t < threads; ++t) {
             readers.emplace_back([&, t] {
                 const std::size_t part = piece.size() / threads;
@@ -87,11 +91,33 @@ MemoryBandwidth measureMemory(Table& table)
         }
         for (std::thread& reader : readers)
             reader.join();
-        sink = sink + sums[0];
     });
+    return sums[0] != 0 ? rate : 0;
+}
+
+} // namespace
+
+MemoryBandwidth measureMemory(Table& table)
+{
+    MemoryBandwidth bandwidth;
+    const auto buffer = Buffer::make();
+    if (!buffer) {
+        table.note(buffer.error().message);
+        return bandwidth;
+    }
+    volatile std::uint64_t sink = 0;
+    bandwidth.oneThread = bestRate(
+        buffer->words(), kPieceBytes, [&](std::span<const std::uint64_t> piece) { sink = sink + readAll(piece); });
+    bandwidth.allThreads = readWithAllThreads(buffer->words());
     table.add({"memory read, one thread", bandwidth.oneThread, "GB/s"});
     table.add({"memory read, all threads", bandwidth.allThreads, "GB/s"});
     return bandwidth;
+}
+
+double memoryRateOfAllThreads()
+{
+    const auto buffer = Buffer::make();
+    return buffer ? readWithAllThreads(buffer->words()) : 0;
 }
 
 } // namespace waste::benchmark

@@ -6,7 +6,7 @@
 namespace waste::benchmark {
 
 // The lines of whole models.
-void measureDecode(Table& table, const MemoryBandwidth& memory, BenchModels& models);
+void measureDecode(Table& table, BenchModels& models);
 void measureLongContext(Table& table, const MemoryBandwidth& memory, BenchModels& models);
 void measureOpening(Table& table, BenchModels& models);
 
