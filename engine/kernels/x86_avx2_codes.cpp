@@ -153,6 +153,8 @@ struct Steps {
     template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
     static void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
     {
+        constexpr int kChunkBits = kChunks == 8 ? 3 : 5;
+        static_assert(kChunks == 1 << kChunkBits);
         findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
         for (std::size_t i = 0; i < kBins * kDepth; ++i) {
             const __m256i keys = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(next.keys + i * kWidth));
@@ -160,13 +162,10 @@ struct Steps {
             const __m256i chunks = _mm256_and_si256(candidates, _mm256_set1_epi32(static_cast<int>(kChunks) - 1));
             const __m256i entries =
                 _mm256_or_si256(_mm256_slli_epi32(chunks, 3), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            __m256i codes = _mm256_slli_epi32(entries, 8 * kStage);
-            if constexpr (kStage > 0) {
-                constexpr int kChunkBits = kChunks == 8 ? 3 : 5;
-                static_assert(kChunks == 1 << kChunkBits);
-                codes = _mm256_or_si256(
-                    codes, lookUp<kBins * kDepth>(beam.codes, _mm256_srli_epi32(candidates, kChunkBits)));
-            }
+            const __m256i before = kStage == 0
+                ? _mm256_setzero_si256()
+                : lookUp<kBins * kDepth>(beam.codes, _mm256_srli_epi32(candidates, kChunkBits));
+            const __m256i codes = _mm256_or_si256(before, _mm256_slli_epi32(entries, 8 * kStage));
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(next.codes + i * kWidth), codes);
         }
     }

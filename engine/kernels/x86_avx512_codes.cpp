@@ -207,6 +207,8 @@ struct Steps {
     template<std::size_t kStage, std::size_t kChunks, std::size_t kBins, std::size_t kDepth>
     static void expand(const CodeBooks& books, const std::int16_t* units, const Beam& beam, Beam& next)
     {
+        constexpr unsigned kChunkBits = kChunks == 8 ? 3 : 5;
+        static_assert(kChunks == 1 << kChunkBits);
         constexpr std::size_t kCount = kBins * kDepth * kLanes;
         constexpr auto kHere = static_cast<__mmask16>(kCount < kFloats ? (1U << kCount) - 1 : 0xFFFF);
         findBest<kStage, kChunks, kBins, kDepth>(books, units, beam, next.keys);
@@ -216,12 +218,9 @@ struct Steps {
             const __m512i candidates = _mm512_and_si512(keys, _mm512_set1_epi32((1 << kCandidateBits) - 1));
             const __m512i chunks = _mm512_and_si512(candidates, _mm512_set1_epi32(static_cast<int>(kChunks) - 1));
             const __m512i entries = _mm512_or_si512(_mm512_slli_epi32(chunks, 3), lanes);
-            __m512i codes = _mm512_slli_epi32(entries, 8 * kStage);
-            if constexpr (kStage > 0) {
-                constexpr unsigned kChunkBits = kChunks == 8 ? 3 : 5;
-                static_assert(kChunks == 1 << kChunkBits);
-                codes = _mm512_or_si512(codes, lookUp<kCount>(beam.codes, _mm512_srli_epi32(candidates, kChunkBits)));
-            }
+            const __m512i before = kStage == 0 ? _mm512_setzero_si512()
+                                               : lookUp<kCount>(beam.codes, _mm512_srli_epi32(candidates, kChunkBits));
+            const __m512i codes = _mm512_or_si512(before, _mm512_slli_epi32(entries, 8 * kStage));
             _mm512_mask_storeu_epi32(next.codes + i, kHere, codes);
         }
     }

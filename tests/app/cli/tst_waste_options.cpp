@@ -164,7 +164,8 @@ private Q_SLOTS:
         expectUsage({"tokenise"}, "did you mean tokenize?");
         expectUsage({"frobnicate"}, "unknown command frobnicate (");
         expectUsage({"help", "paln"}, "did you mean plan?");
-        expectUsage({"run", kNoModel, "--budgt=1G"}, "unknown option --budgt; did you mean --budget? (`waste help run` lists them all)");
+        expectUsage({"run", kNoModel, "--budgt=1G"},
+            "unknown option --budgt; did you mean --budget? (`waste help run` lists them all)");
         expectUsage({"eval", kNoModel, "--perplexty", "f"}, "did you mean --perplexity?");
         expectUsage({"run", kNoModel, "--zzzzzz"}, "unknown option --zzzzzz");
     }
