@@ -82,8 +82,9 @@ SquaredError encodeVqMatrix(std::span<const float> values, const ExpertGeometry:
     assert(values.size() == std::uint64_t{matrix.rows} * matrix.columns);
     assert(quant.vecDim == kVectorDim && quant.stages == codebooks.stageCount());
     std::vector<SquaredError> errors(matrix.rows);
-    pool.parallelFor(matrix.rows, kIndexBlockRows, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-        RowScratch row(matrix.columns, quant.stages);
+    std::vector<RowScratch> rows(pool.threadCount(), RowScratch(matrix.columns, quant.stages));
+    pool.parallelFor(matrix.rows, kIndexBlockRows, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+        RowScratch& row = rows[worker];
         for (std::uint32_t r = begin; r < end && !isStopped(stopped); ++r) {
             const auto original = values.subspan(std::uint64_t{r} * matrix.columns, matrix.columns);
             const double norm = squaredNorm(original);
