@@ -51,8 +51,9 @@ ExpertCache::ExpertCache(std::unique_ptr<const RecordStore> store, const Options
     , m_slots(m_grid, options.slotCount, options.policy, std::uint64_t{m_grid.layerCount} * options.expertsPerToken)
     , m_left(m_grid.expertCount)
     , m_loadingSince(options.slotCount)
-    , m_guessWidth(
-          {.fixed = options.guesses, .layerCount = m_grid.layerCount, .limit = std::min(GuessWidth::kMax, m_window)})
+    , m_guessWidth({.fixed = options.guesses,
+          .layerCount = m_grid.layerCount,
+          .limit = std::min({GuessWidth::kMax, m_window, options.expertsPerToken})})
 {
     for (std::vector<std::uint32_t>* list : {&m_announced, &m_missing, &m_arrived, &m_guesses})
         list->reserve(m_grid.expertCount);

@@ -31,7 +31,7 @@ public:
     struct Options {
         std::optional<std::uint32_t> fixed = {}; // 0: off; empty: from what is measured
         std::uint32_t layerCount = 0;
-        std::uint32_t limit = kMax; // what the cache has room for
+        std::uint32_t limit = kMax; // what the cache has room for, and a token chooses
     };
     explicit GuessWidth(const Options& options);
 

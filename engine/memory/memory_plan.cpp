@@ -196,7 +196,8 @@ Status MemoryPlan::check() const
     Error error{ErrorCode::RamBudget, "ram_budget", {}};
     if (rule == Rule::Explicit) {
         error.message = "a budget of " + sizeText(budgetBytes) + " is below this model's floor" + context
-            + "; give it at least " + sizeText(floorBytes) + ", or shorten the context";
+            + "; give it at least " + sizeText(floorBytes)
+            + ", or shorten the context, use fewer threads or leave pictures out";
     } else {
         error.message = "this model needs at least " + sizeText(floorBytes) + " of RAM" + context
             + ", and this machine can spare " + sizeText(budgetBytes) + " of its " + sizeText(machine.usableBytes)

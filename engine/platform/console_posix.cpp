@@ -98,6 +98,10 @@ void cancelOnInterrupt(CancelFlag& flag)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    // A terminal that is closed, unless the caller wants that ignored (nohup).
+    struct sigaction before = {};
+    if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, nullptr);
 }
 
 Result<std::size_t> readStandardInput(std::span<char> target)

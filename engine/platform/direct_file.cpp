@@ -3,8 +3,11 @@
 #include "platform/file_error.h"
 #include "platform/path_text.h"
 
+#include <algorithm>
 #include <cassert>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace waste {
@@ -82,9 +85,12 @@ Status DirectFile::readExactly(std::uint64_t offsetBytes, std::span<std::byte> t
     WASTE_TRY(const std::size_t count, readUpTo(offsetBytes, target));
     if (count == target.size())
         return {};
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(m_path, error);
+    const std::uint64_t end = error ? offsetBytes + count : std::min<std::uint64_t>(size, offsetBytes + count);
     return Error{ErrorCode::Io, "short_read",
-        textFromPath(m_path) + " ends at " + std::to_string(offsetBytes + count) + ", but "
-            + std::to_string(target.size()) + " bytes are needed at offset " + std::to_string(offsetBytes)
+        textFromPath(m_path) + " ends at " + std::to_string(end) + ", but " + std::to_string(target.size())
+            + " bytes are needed at offset " + std::to_string(offsetBytes)
             + ": the file was cut off or is still being written"};
 }
 

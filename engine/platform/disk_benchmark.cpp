@@ -14,6 +14,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -31,6 +32,7 @@ constexpr std::uint64_t kRecordBytesMax = std::uint64_t{1} << 30;
 constexpr std::uint32_t kDepthMax = 64;
 constexpr std::uint64_t kSequentialBytes = std::uint64_t{4} << 20;
 constexpr std::uint32_t kSequentialDepth = 4;
+constexpr std::string_view kTestFilePrefix = "waste-diskbench-";
 constexpr std::uint64_t kFreeBytesKept = std::uint64_t{1} << 30; // a test file never fills a disk
 
 // splitmix64: which record comes next.
@@ -61,9 +63,10 @@ public:
         if (freeBytes < bytes + kFreeBytesKept) {
             return Error{ErrorCode::NoSpace, "",
                 textFromPath(folder) + ": a test file of " + std::to_string(bytes >> 20) + " MiB does not fit ("
-                    + std::to_string(freeBytes >> 20) + " MiB are free); name a folder with large files instead"};
+                    + std::to_string(freeBytes >> 20) + " MiB are free, and " + std::to_string(kFreeBytesKept >> 20)
+                    + " of them stay so); name a folder with large files instead"};
         }
-        TestFile file(folder / ("waste-diskbench-" + std::to_string(currentProcessId()) + ".tmp"));
+        TestFile file(folder / (std::string(kTestFilePrefix) + std::to_string(currentProcessId()) + ".tmp"));
         WASTE_TRY(OutputFile output, OutputFile::open(file.m_path, OutputFile::Mode::Replace));
         RecordOrder random(1);
         std::vector<std::uint64_t> block(kSequentialBytes / sizeof(std::uint64_t));
@@ -107,6 +110,8 @@ std::vector<fs::path> largeFiles(const fs::path& folder)
     for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
         if (!entry->is_regular_file(error) || entry->file_size(error) < kFileBytesMin)
             continue;
+        if (entry->path().filename().string().starts_with(kTestFilePrefix))
+            continue; // of another run, which may go at any moment
         files.push_back(entry->path());
         bytes += entry->file_size(error);
     }
@@ -146,10 +151,11 @@ public:
         std::uint64_t step = 0;
         tell(step++, steps);
         std::atomic<std::uint64_t> next = 0; // the place of the next sequential read; orders nothing
-        const std::uint64_t placeCount = std::max<std::uint64_t>(places(kSequentialBytes), 1);
-        WASTE_TRY(const Run sequential,
-            readFor(std::min(kSequentialBytes, m_options.recordBytes), kSequentialDepth,
-                [&](RecordOrder&) { return next.fetch_add(1, std::memory_order_relaxed) % placeCount; }));
+        const std::uint64_t piece = std::min(kSequentialBytes, m_options.recordBytes);
+        const std::uint64_t placeCount = places(piece); // one at least, as open() has made sure
+        WASTE_TRY(const Run sequential, readFor(piece, kSequentialDepth, [&](RecordOrder&) {
+            return next.fetch_add(1, std::memory_order_relaxed) % placeCount;
+        }));
         m_report.sequentialBytesPerSecond = sequential.bytesPerSecond;
         for (const std::uint32_t depth : m_options.depths) {
             tell(step++, steps);
@@ -287,6 +293,10 @@ Result<DiskBenchmarkReport> measureDisk(
         WASTE_TRY_STATUS(benchmark.open(files));
         return benchmark.run();
     }
+    if (options.testFileBytes < options.recordBytes)
+        return Error{ErrorCode::InvalidArgument, "",
+            "a test file of " + std::to_string(options.testFileBytes) + " bytes holds no read of "
+                + std::to_string(options.recordBytes) + "; make the file larger, or the reads smaller"};
     WASTE_TRY(const TestFile file, TestFile::write(options.path, options.testFileBytes, cancel));
     benchmark.setWroteTestFile();
     WASTE_TRY_STATUS(benchmark.open(std::span(&file.path(), 1)));

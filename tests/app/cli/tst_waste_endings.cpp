@@ -94,15 +94,23 @@ private Q_SLOTS:
         QVERIFY(outcome.errors.count("waste: ") >= 1);
     }
 
-    void ctrlCWhileWaitingForThePromptEnds()
+    void signalsWhileWaitingForThePromptEndIt_data()
     {
+        QTest::addColumn<int>("signal");
+        QTest::newRow("Ctrl-C") << SIGINT;
+        QTest::newRow("SIGTERM") << SIGTERM;
+        QTest::newRow("the terminal is closed") << SIGHUP;
+    }
+    void signalsWhileWaitingForThePromptEndIt()
+    {
+        QFETCH(const int, signal);
         WasteProgram program;
         QProcess process;
         process.setProcessEnvironment(program.environment);
         process.start(WASTE_CLI, {"run", kModel, "-"});
         QVERIFY(process.waitForStarted());
         QTest::qWait(300);
-        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        ::kill(static_cast<pid_t>(process.processId()), signal);
         COMPARE_EXIT(program.wait(process), 130);
     }
 

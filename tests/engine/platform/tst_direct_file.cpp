@@ -136,9 +136,13 @@ private Q_SLOTS:
         QVERIFY(file);
         std::filesystem::resize_file(path, 5000);
         const AlignedBuffer buffer(8 * 4096);
-        const Status status = file->readExactly(0, buffer.bytes());
-        QVERIFY(!status);
-        QCOMPARE(status.error().reason, std::string("short_read"));
+        for (const std::uint64_t offset : {0, 8192}) {
+            const Status status = file->readExactly(offset, buffer.bytes());
+            QVERIFY(!status);
+            QCOMPARE(status.error().reason, std::string("short_read"));
+            QVERIFY2(
+                status.error().message.find(" ends at 5000,") != std::string::npos, status.error().message.c_str());
+        }
     }
 
     void missingFilesAndFoldersAreRefused()

@@ -62,6 +62,24 @@ private Q_SLOTS:
         QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files).size(), 3);
     }
 
+    void whatAnotherRunLeftIsNotMeasured()
+    {
+        QVERIFY(makeHole(m_folder->filePath("waste-diskbench-1.tmp"), qint64{600} << 20));
+        const auto report = measureDisk(quickOptions(m_folder->path()));
+        QVERIFY2(report, report ? "" : report.error().message.c_str());
+        QVERIFY(report->wroteTestFile);
+    }
+
+    void aTestFileThatHoldsNoReadIsNotWritten()
+    {
+        DiskBenchmarkOptions options = quickOptions(m_folder->path());
+        options.testFileBytes = options.recordBytes - 1;
+        const auto report = measureDisk(options);
+        QVERIFY(!report);
+        QCOMPARE(report.error().code, ErrorCode::InvalidArgument);
+        QVERIFY2(report.error().message.find("65535") != std::string::npos, report.error().message.c_str());
+    }
+
     void everyDepthIsMeasuredInItsOrder()
     {
         QVERIFY(makeHole(m_folder->filePath("file"), 4 << 20));
