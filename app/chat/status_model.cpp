@@ -279,7 +279,7 @@ void StatusModel::describeResting(View& view) const
         if (m_engine.contextTokens == 0)
             break;
         view.figures << StatusFigure{ramText(m_engine.budgetBytes), tr("RAM budget")}
-                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens of context")}
+                     << StatusFigure{countText(m_engine.contextTokens), tr("tokens")}
                      << StatusFigure{
                             tr("%1 %").arg(qRound(100.0 * m_screen.usedTokens / m_engine.contextTokens)), tr("used")};
         view.note = budgetParts(m_engine);

@@ -72,7 +72,7 @@ private Q_SLOTS:
         StatusModel::Screen screen;
         screen.usedTokens = 1270;
         model.setScreen(screen);
-        QCOMPARE(sentence(model), QString("Ready | 46.0 GB RAM budget | 4,096 tokens of context | 31 % used"));
+        QCOMPARE(sentence(model), QString("Ready | 46.0 GB RAM budget | 4,096 tokens | 31 % used"));
         status.pictureBytes = std::uint64_t{579} << 20;
         status.programBytes = std::uint64_t{300} << 20;
         model.setEngine(status);
