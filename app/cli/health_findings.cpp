@@ -151,8 +151,8 @@ Finding directIoFinding(const DriveFacts& drive)
 }
 
 // What the two large models take in the default format.
-constexpr std::uint64_t kKimiLinearBytes = std::uint64_t{18} << 30;
-constexpr std::uint64_t kKimiK3Bytes = std::uint64_t{982} << 30;
+constexpr std::uint64_t kKimiLinearBytes = 18 * kGib;
+constexpr std::uint64_t kKimiK3Bytes = 982 * kGib;
 
 Finding spaceFinding(const DriveFacts& drive)
 {
