@@ -151,14 +151,14 @@ Finding directIoFinding(const DriveFacts& drive)
 }
 
 // What the two large models take in the default format.
-constexpr std::uint64_t kKimiLinearBytes = 18 * kGib;
-constexpr std::uint64_t kKimiK3Bytes = 982 * kGib;
+constexpr std::uint64_t kKimiLinearGib = 18;
+constexpr std::uint64_t kKimiK3Gib = 982;
 
 Finding spaceFinding(const DriveFacts& drive)
 {
-    return {drive.freeBytes < kKimiLinearBytes ? Level::Advice : Level::Good, "space",
-        formatSize(drive.freeBytes) + " are free on it. Converted, Kimi-Linear takes " + formatSize(kKimiLinearBytes)
-            + ", Kimi K3 " + formatSize(kKimiK3Bytes) + "."};
+    return {drive.freeBytes < kKimiLinearGib * kGib ? Level::Advice : Level::Good, "space",
+        formatSize(drive.freeBytes) + " are free on it. Converted, Kimi-Linear takes " + std::to_string(kKimiLinearGib)
+            + " GiB, Kimi K3 " + std::to_string(kKimiK3Gib) + "."};
 }
 
 } // namespace
