@@ -28,6 +28,7 @@ constexpr std::uint32_t kRoundsMax = 1000;
 
 // What all rounds together say.
 struct Summary {
+    std::uint32_t roundCount = 0;
     BenchRound total; // sums
     Spread prefill; // tokens a second
     Spread decode;
@@ -35,6 +36,7 @@ struct Summary {
     static Summary of(const std::vector<BenchRound>& rounds)
     {
         Summary summary;
+        summary.roundCount = static_cast<std::uint32_t>(rounds.size());
         std::vector<double> prefill;
         std::vector<double> decode;
         for (const BenchRound& round : rounds) {
@@ -73,6 +75,8 @@ private:
         total.decodeSeconds += round.decodeSeconds;
         total.expertHits += round.expertHits;
         total.expertMisses += round.expertMisses;
+        total.guessesIssued += round.guessesIssued;
+        total.guessesUseful += round.guessesUseful;
         total.decodeBytesRead += round.decodeBytesRead;
         total.bytesRead += round.bytesRead;
         total.readWaitSeconds += round.readWaitSeconds;
@@ -118,10 +122,13 @@ public:
         WASTE_TRY(const auto session, engine->createSession());
         WASTE_TRY(const std::vector<BenchRound> rounds, measure(*engine, *session, prompt, context));
         const Summary summary = Summary::of(rounds);
+        const bool isStopped = rounds.size() < m_roundCount || !rounds.back().isWhole;
         if (context.output.isJson())
-            context.output.json(json(summary, *engine));
+            context.output.json(json(summary, *engine, isStopped));
         else
             context.output.text(text(summary, *engine));
+        if (isStopped)
+            return stopped(rounds);
         return 0;
     }
 
@@ -137,43 +144,67 @@ private:
         return prompt;
     }
 
+    // Rounds that were finished; where the first one was cut short, what there is of it. Of a later one that was
+    // cut nothing is kept, because only whole rounds can be compared.
     Result<std::vector<BenchRound>> measure(
         const Engine& engine, Session& session, const std::vector<TokenId>& prompt, CommandContext& context) const
     {
         BenchOptions options{.prompt = prompt, .tokenCount = m_tokenCount, .layerSink = {}, .cancel = &context.cancel};
+        std::vector<BenchRound> rounds;
+        const auto failed = [&rounds](Error error) -> Result<std::vector<BenchRound>> {
+            if (error.code != ErrorCode::Cancelled)
+                return error;
+            if (rounds.empty())
+                return Error{ErrorCode::Cancelled, "", "stopped before the first token; nothing was measured"};
+            return rounds;
+        };
         if (m_warmUp) {
             context.output.progress("warming up");
-            WASTE_TRY_STATUS(runBenchRound(engine, session, options));
+            if (auto round = runBenchRound(engine, session, options); !round)
+                return failed(round.error());
         }
-        std::vector<BenchRound> rounds;
         for (std::uint32_t i = 0; i < m_roundCount; ++i) {
             context.output.progress("round " + std::to_string(i + 1) + " of " + std::to_string(m_roundCount));
             RouteFile routes;
             const bool records = i == 0 && !m_routeFile.empty();
             if (records)
                 options.layerSink = [&routes](const LayerTrace& trace) { routes.add(trace); };
-            WASTE_TRY(const BenchRound round, runBenchRound(engine, session, options));
+            const auto round = runBenchRound(engine, session, options);
+            if (!round)
+                return failed(round.error());
             if (records)
                 WASTE_TRY_STATUS(routes.write(m_routeFile));
             options.layerSink = {};
-            rounds.push_back(round);
+            if (round->isWhole || rounds.empty())
+                rounds.push_back(*round);
+            if (!round->isWhole)
+                break;
         }
         context.output.endProgress();
         return rounds;
     }
 
-    ordered_json json(const Summary& summary, const Engine& engine) const
+    Error stopped(const std::vector<BenchRound>& rounds) const
+    {
+        const std::string done = rounds.back().isWhole
+            ? std::to_string(rounds.size()) + " of " + std::to_string(m_roundCount) + " rounds"
+            : std::to_string(rounds.back().decodedTokens) + " of " + std::to_string(m_tokenCount) + " tokens";
+        return {ErrorCode::Cancelled, "", "stopped after " + done + "; the figures are those of what was finished"};
+    }
+
+    ordered_json json(const Summary& summary, const Engine& engine, bool isStopped) const
     {
         const BenchRound& total = summary.total;
         return {{"tokens", total.decodedTokens}, {"tok_per_s", summary.decode.median},
-            {"experts_hit", total.expertHits}, {"experts_missed", total.expertMisses},
+            {"experts_hit", total.expertHits}, {"experts_hit_by_guess", total.guessesUseful},
+            {"experts_missed", total.expertMisses}, {"guesses_read", total.guessesIssued},
             {"bytes_read", total.decodeBytesRead}, {"direct_io", engine.statistics().directIo},
-            {"prompt_tokens", total.promptTokens / m_roundCount}, {"prefill_tok_per_s", summary.prefill.median},
+            {"prompt_tokens", total.promptTokens / summary.roundCount}, {"prefill_tok_per_s", summary.prefill.median},
             {"prefill_tok_per_s_min", summary.prefill.least}, {"prefill_tok_per_s_max", summary.prefill.most},
             {"decode_tok_per_s", summary.decode.median}, {"decode_tok_per_s_min", summary.decode.least},
             {"decode_tok_per_s_max", summary.decode.most}, {"ms_per_token", summary.msPerToken()},
             {"hit_rate", summary.hitRate()}, {"bytes_per_token", summary.bytesPerToken()},
-            {"disk_bytes_per_s", summary.diskRate()}, {"repeat", m_roundCount},
+            {"disk_bytes_per_s", summary.diskRate()}, {"repeat", summary.roundCount}, {"stopped", isStopped},
             {"budget_bytes", engine.plan().budgetBytes}, {"expert_cache_bytes", engine.plan().expertCacheBytes},
             {"io_seconds", total.readWaitSeconds}, {"disk_busy_seconds", total.diskBusySeconds},
             {"compute_seconds", total.computeSeconds}, {"total_seconds", summary.totalSeconds()},
@@ -183,12 +214,13 @@ private:
     std::string text(const Summary& summary, const Engine& engine) const
     {
         const BenchRound& total = summary.total;
-        const auto rateRow = [this](const char* label, std::uint64_t tokens, const Spread& spread) {
+        const auto rateRow = [&summary](const char* label, std::uint64_t tokens, const Spread& spread) {
             std::string line = printfText("%-9s %6llu tokens  %9.2f tok/s  %9.1f ms/token", label,
-                static_cast<unsigned long long>(tokens / m_roundCount), spread.median,
+                static_cast<unsigned long long>(tokens / summary.roundCount), spread.median,
                 spread.median > 0 ? 1000 / spread.median : 0.0);
-            if (m_roundCount > 1)
-                line += printfText("   (%.2f to %.2f tok/s in %u rounds)", spread.least, spread.most, m_roundCount);
+            if (summary.roundCount > 1)
+                line +=
+                    printfText("   (%.2f to %.2f tok/s in %u rounds)", spread.least, spread.most, summary.roundCount);
             return line + "\n";
         };
         const auto share = [&summary](double seconds) {
@@ -196,9 +228,11 @@ private:
         };
         std::string text = rateRow("prefill", total.promptTokens, summary.prefill);
         text += rateRow("decode", total.decodedTokens, summary.decode);
-        text += printfText("experts   %.1f %% found in the cache (%llu of %llu while decoding)\n",
+        text += printfText(
+            "experts   %.1f %% found in the cache (%llu of %llu while decoding; a guess had brought %llu of them)\n",
             100 * summary.hitRate(), static_cast<unsigned long long>(total.expertHits),
-            static_cast<unsigned long long>(total.expertHits) + total.expertMisses);
+            static_cast<unsigned long long>(total.expertHits) + total.expertMisses,
+            static_cast<unsigned long long>(total.guessesUseful));
         text += "disk      " + host::formatAmount(summary.bytesPerToken()) + "/token, "
             + host::formatAmount(static_cast<double>(total.bytesRead)) + " in all at "
             + host::formatAmount(summary.diskRate()) + "/s";

@@ -33,26 +33,35 @@ Result<BenchRound> runBenchRound(const Engine& engine, Session& session, const B
     WASTE_TRY_STATUS(session.append(options.prompt, append));
     const Statistics between = engine.statistics();
 
-    // The last token that generate() samples is not evaluated: one more is drawn, and the run ends with it.
+    // The last token that generate() samples is not evaluated: one more is drawn, and the run ends with it. Each
+    // event stands behind all tokens before it, so the last one is where the figures end, also of a run that is cut.
+    BenchRound round;
+    Statistics after = between;
     GenerateOptions generate;
     generate.tokensMax = options.tokenCount + 1;
     generate.cancel = options.cancel;
     generate.layerSink = options.layerSink;
-    WASTE_TRY_STATUS(session.generate(generate, {}));
-    const Statistics after = engine.statistics();
+    const auto generated = session.generate(generate, [&](const TokenEvent& event) {
+        after = engine.statistics();
+        round.decodedTokens = event.index;
+        round.decodeSeconds += event.ms / 1000;
+        return TokenAction::Continue;
+    });
+    if (!generated && (generated.error().code != ErrorCode::Cancelled || round.decodedTokens == 0))
+        return generated.error();
 
-    BenchRound round;
+    round.isWhole = generated.has_value();
     round.promptTokens = options.prompt.size();
-    round.decodedTokens = after.tokensDecoded - between.tokensDecoded;
     round.prefillSeconds = (between.prefillMs - before.prefillMs) / 1000;
-    round.decodeSeconds = (after.decodeMs - between.decodeMs) / 1000;
     round.expertHits = after.expertHits - between.expertHits;
     round.expertMisses = after.expertMisses - between.expertMisses;
+    round.guessesIssued = after.speculativeIssued - between.speculativeIssued;
+    round.guessesUseful = after.speculativeUseful - between.speculativeUseful;
     round.decodeBytesRead = after.bytesRead - between.bytesRead;
     round.bytesRead = after.bytesRead - before.bytesRead;
     round.readWaitSeconds = (after.readWaitMs - before.readWaitMs) / 1000;
     round.diskBusySeconds = (after.diskBusyMs - before.diskBusyMs) / 1000;
-    round.computeSeconds = (after.computeMs - before.computeMs) / 1000;
+    round.computeSeconds = std::max(0.0, round.prefillSeconds + round.decodeSeconds - round.readWaitSeconds);
     return round;
 }
 

@@ -21,12 +21,15 @@ struct BenchRound {
     // Of the decoded tokens alone.
     std::uint64_t expertHits = 0;
     std::uint64_t expertMisses = 0;
+    std::uint64_t guessesIssued = 0; // reads on a guess
+    std::uint64_t guessesUseful = 0; // of the hits, those that a guess had brought
     std::uint64_t decodeBytesRead = 0;
     // Of the whole round.
     std::uint64_t bytesRead = 0;
     double readWaitSeconds = 0;
     double diskBusySeconds = 0;
     double computeSeconds = 0;
+    bool isWhole = false; // else it was cancelled; the figures end with the last token that was finished
 
     [[nodiscard]] double prefillRate() const; // tokens a second; 0 where nothing was measured
     [[nodiscard]] double decodeRate() const;
@@ -38,7 +41,8 @@ struct BenchOptions {
     std::function<void(const LayerTrace&)> layerSink; // of the decoded tokens
     const CancelFlag* cancel = nullptr;
 };
-// Greedy, and without stop tokens: every round does the same work. Errors: those of the session.
+// Greedy, and without stop tokens: every round does the same work. Errors: those of the session; Cancelled only
+// before the first token was finished.
 Result<BenchRound> runBenchRound(const Engine& engine, Session& session, const BenchOptions& options);
 
 // Median with smallest and largest of the values.

@@ -26,7 +26,7 @@ ValueParser lookaheadInto(std::optional<std::uint32_t>& width)
         width = text == "on" ? kLookaheadWidthOn : 0;
         if (text == "on" || text == "off" || wholeNumberInto(*width, 0, kLookaheadWidthMax)(text))
             return {};
-        return Error{ErrorCode::InvalidArgument, "", "'" + std::string(text) + "' is none of on, off, auto, 1 to 8"};
+        return Error{ErrorCode::InvalidArgument, "", "'" + std::string(text) + "' is none of on, off, auto, 0 to 8"};
     };
 }
 
@@ -67,7 +67,7 @@ void declareEngineFlags(Arguments& arguments, EngineFlags& flags)
         .byDefault("age");
     arguments
         .value("--lookahead", "N", lookaheadInto(options.lookahead),
-            "experts of the next layer to read on a guess: on (6), off, auto, 1 to 8")
+            "experts of the next layer to read on a guess: on (6), off (0), auto, 1 to 8")
         .byDefault("auto")
         .environment("WASTE_LOOKAHEAD");
     arguments.flag("--verify", options.verifyRecords, "check each expert's checksum when it is read")

@@ -65,7 +65,7 @@ Status Decoder::run(ChunkInFlight& chunk, SequenceState& state, const RunOptions
     assert(!chunk.isEmpty());
     while (chunk.layer < m_parts.config.layerCount) {
         if (options.cancel != nullptr && options.cancel->isCancelled())
-            return Error{ErrorCode::Cancelled, "", "stopped before layer " + std::to_string(chunk.layer)};
+            return Error{ErrorCode::Cancelled, "", "stopped while computing"};
         if (chunk.step == ChunkInFlight::Step::Attention) {
             attendPiece(chunk, state);
             continue;

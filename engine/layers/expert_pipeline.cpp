@@ -103,7 +103,7 @@ bool ExpertPipeline::hasRoom() const
 bool ExpertPipeline::fetch(bool blocks)
 {
     if (m_options.cancel != nullptr && m_options.cancel->isCancelled()) {
-        stop(Error{ErrorCode::Cancelled, "", "stopped before an expert was read"});
+        stop(Error{ErrorCode::Cancelled, "", "stopped while computing"});
         return false;
     }
     auto next = blocks ? acquireNext(m_source) : m_source.tryAcquireNext();

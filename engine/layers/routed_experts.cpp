@@ -68,7 +68,7 @@ public:
         std::optional<ExpertSource::Arrival> first;
         if (m_compute.arithmetic == Arithmetic::Reduced) {
             if (cancel != nullptr && cancel->isCancelled())
-                return Error{ErrorCode::Cancelled, "", "stopped before an expert was read"};
+                return Error{ErrorCode::Cancelled, "", "stopped while computing"};
             // All experts of a layer are stored in one format and share their codebooks, and with one token the input.
             WASTE_TRY(first, source.acquireNext());
             if (const auto* const matrices = std::get_if<VqExpert>(&first->pin.view()))

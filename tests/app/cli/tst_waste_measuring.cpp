@@ -1,6 +1,7 @@
 // bench, diskbench and doctor: their JSON key by key, and figures that have to fit each other. No test looks at a
 // speed.
 
+#include "terminal.h"
 #include "waste_program.h"
 
 #include <QDir>
@@ -53,6 +54,7 @@ private Q_SLOTS:
         QCOMPARE(json["repeat"].toInt(), 1);
         QVERIFY(json["decode_tok_per_s"].toDouble() > 0);
         QVERIFY(json["prefill_tok_per_s"].toDouble() > 0);
+        QVERIFY(!json["stopped"].toBool(true));
     }
 
     void benchCountsEveryExpertOfTheDecodedTokens()
@@ -74,6 +76,87 @@ private Q_SLOTS:
             QVERIFY(json[key + "_min"].toDouble() <= json[key].toDouble());
             QVERIFY(json[key].toDouble() <= json[key + "_max"].toDouble());
         }
+    }
+
+    // Interrupted after longer and longer times, until a token is there: a slow machine just takes more of them.
+    void aStoppedRoundShowsWhatItMeasured_data()
+    {
+        QTest::addColumn<bool>("json");
+        QTest::newRow("text") << false;
+        QTest::newRow("JSON") << true;
+    }
+    void aStoppedRoundShowsWhatItMeasured()
+    {
+        QFETCH(const bool, json);
+        const QStringList arguments = {"bench", kModel, "-n", "900000", "--ctx", "1000000"};
+        WasteProgram::Outcome outcome;
+        for (int waitMs = 500; waitMs < 300'000; waitMs *= 2) {
+            WasteProgram program;
+            QProcess process;
+            process.setProcessEnvironment(program.environment);
+            process.start(WASTE_CLI, json ? arguments + QStringList{"--json"} : arguments);
+            QVERIFY(process.waitForStarted());
+            process.waitForFinished(waitMs);
+            ::kill(static_cast<pid_t>(process.processId()), json ? SIGTERM : SIGINT);
+            outcome = program.wait(process);
+            COMPARE_EXIT(outcome, 130);
+            QVERIFY2(!outcome.errors.contains("layer") && !outcome.errors.contains("an expert"), outcome.errors);
+            if (!outcome.errors.contains("stopped before the first token") && !outcome.errors.contains("opening"))
+                break;
+        }
+        static const QRegularExpression message("stopped after (\\d+) of 900000 tokens");
+        const auto told = message.match(QString::fromUtf8(outcome.errors));
+        QVERIFY2(told.hasMatch(), outcome.description().constData());
+        const int tokens = told.captured(1).toInt();
+        QVERIFY(tokens > 0);
+        if (!json) {
+            static const QRegularExpression row("decode +(\\d+) tokens +[0-9]");
+            QCOMPARE(row.match(QString::fromUtf8(outcome.output)).captured(1).toInt(), tokens);
+            return;
+        }
+        const auto lines = outcome.jsonLines();
+        QCOMPARE(lines.size(), 2);
+        QCOMPARE(lines[0]["tokens"].toInt(), tokens);
+        QVERIFY(lines[0]["stopped"].toBool());
+        QVERIFY(lines[0]["decode_tok_per_s"].toDouble() > 0);
+        // The token that was cut is in none of the figures.
+        QCOMPARE(lines[0]["experts_hit"].toInt() + lines[0]["experts_missed"].toInt(), tokens * kAccessesPerToken);
+        QCOMPARE(lines[1]["code"].toString(), u"cancelled"_s);
+        QCOMPARE(lines[1]["exit"].toInt(), 130);
+    }
+
+    void stoppedBetweenRoundsTheWholeOnesCount()
+    {
+        WasteProgram program;
+        Terminal terminal({"bench", kModel, "-n", "64", "--repeat", "1000", "--json"}, program.environment);
+        QVERIFY2(terminal.shows("round 3 of 1000"), terminal.screen().constData());
+        terminal.type(QByteArray(1, Terminal::kCtrlC));
+        QCOMPARE(terminal.exitCode(), 130);
+        const QByteArray screen = terminal.screen();
+        const qsizetype begin = screen.indexOf("{\"tokens\"");
+        QVERIFY2(begin >= 0, screen.constData());
+        const auto json = QJsonDocument::fromJson(screen.mid(begin, screen.indexOf('\n', begin) - begin)).object();
+        const int rounds = json["repeat"].toInt();
+        QVERIFY(rounds >= 2 && rounds < 1000);
+        QCOMPARE(json["tokens"].toInt(), rounds * 64);
+        QVERIFY(screen.contains("stopped after " + QByteArray::number(rounds) + " of 1000 rounds"));
+    }
+
+    void hitsThatAGuessBroughtAreTold()
+    {
+        const QString floor = QString::number(runWaste({"plan", kModel, "--json"}).json()["floor_bytes"].toInteger());
+        const auto figures = [&](const char* lookahead) {
+            return runWaste(bench({"-n", "32", "--budget", floor, "--lookahead", lookahead})).json();
+        };
+        const QJsonObject guessing = figures("6");
+        QVERIFY(guessing["experts_hit_by_guess"].toInt() > 0);
+        QVERIFY(guessing["experts_hit_by_guess"].toInt() <= guessing["experts_hit"].toInt());
+        QVERIFY(guessing["experts_hit_by_guess"].toInt() <= guessing["guesses_read"].toInt());
+        // What the cache has by itself is about what it has without guesses.
+        const QJsonObject plain = figures("0");
+        QCOMPARE(plain["experts_hit_by_guess"].toInt(), 0);
+        QCOMPARE(plain["guesses_read"].toInt(), 0);
+        QVERIFY(plain["experts_hit"].toInt() < guessing["experts_hit"].toInt());
     }
 
     void aSmallCacheReadsFromTheDisk()
