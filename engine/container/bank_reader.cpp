@@ -55,7 +55,10 @@ Status BankReader::readRecord(std::uint16_t expert, std::span<std::byte> target,
 {
     assert(expert < m_entry->expertCount);
     assert(target.size() == strideBytes());
-    WASTE_TRY_STATUS(m_file.readExactly(recordOffset(expert), target));
+    if (Status status = m_file.readExactly(recordOffset(expert), target); !status) {
+        status.error().message = recordName(expert) + status.error().message;
+        return status;
+    }
     return check(expert, target, verification);
 }
 
@@ -64,8 +67,7 @@ Status BankReader::check(std::uint16_t expert, std::span<const std::byte> record
     assert(record.size() == strideBytes());
     const auto damaged = [&](std::string_view reason, const std::string& what) {
         return reason::corrupt(reason,
-            "expert " + std::to_string(expert) + " of layer " + std::to_string(m_entry->layer) + ": " + what + " ("
-                + m_entry->file + "). Copy this file again, or convert the model again.");
+            recordName(expert) + what + " (" + m_entry->file + "). Copy this file again, or convert the model again.");
     };
     // A bank that was cut or spliced still reads as plausible weights: only the header tells.
     const auto expected = RecordHeader::expected(*m_geometry, *m_quant, static_cast<std::uint16_t>(m_entry->layer),
@@ -85,6 +87,11 @@ Status BankReader::check(std::uint16_t expert, std::span<const std::byte> record
     if (!areFinite(record.first(m_geometry->payloadEnd).subspan(m_geometry->scalesOffset)))
         return damaged(reason::kScale, "a scale is not a finite number");
     return {};
+}
+
+std::string BankReader::recordName(std::uint16_t expert) const
+{
+    return "expert " + std::to_string(expert) + " of layer " + std::to_string(m_entry->layer) + ": ";
 }
 
 std::array<kernels::VqMatrixView, kExpertMatrixCount> BankReader::view(std::span<const std::byte> record) const

@@ -45,6 +45,7 @@ public:
 
 private:
     BankReader() = default;
+    [[nodiscard]] std::string recordName(std::uint16_t expert) const; // how messages begin
 
     const ExpertGeometry* m_geometry = nullptr;
     const ExpertQuant* m_quant = nullptr;

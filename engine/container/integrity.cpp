@@ -169,7 +169,7 @@ Result<FileDigest> digestFile(
         WASTE_TRY(const std::size_t count, source.readUpTo(offset, block));
         const std::uint64_t wanted = std::min<std::uint64_t>(blockBytes, source.sizeBytes() - offset);
         if (count < wanted)
-            return Error{ErrorCode::Io, "short_read", textFromPath(file) + " became shorter while it was read"};
+            return reason::corrupt(reason::kShortFile, textFromPath(file) + " became shorter while it was read");
         digester.update(block.first(wanted));
         offset += wanted;
         WASTE_TRY_STATUS(read(wanted));

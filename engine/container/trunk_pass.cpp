@@ -1,6 +1,7 @@
 #include "container/trunk_pass.h"
 
 #include "base/checked.h"
+#include "container/error_reasons.h"
 #include "platform/pages.h"
 #include "platform/path_text.h"
 
@@ -33,7 +34,7 @@ Status readBlock(const DirectFile& file, std::uint64_t offset, std::span<std::by
     WASTE_TRY(const std::size_t count, file.readUpTo(offset, block));
     if (count >= bytes)
         return {};
-    return Error{ErrorCode::Io, "short_read", textFromPath(file.path()) + " became shorter while it was read"};
+    return reason::corrupt(reason::kShortFile, textFromPath(file.path()) + " became shorter while it was read");
 }
 
 } // namespace

@@ -88,10 +88,10 @@ Status DirectFile::readExactly(std::uint64_t offsetBytes, std::span<std::byte> t
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(m_path, error);
     const std::uint64_t end = error ? offsetBytes + count : std::min<std::uint64_t>(size, offsetBytes + count);
-    return Error{ErrorCode::Io, "short_read",
+    return Error{ErrorCode::Corrupt, "short_file",
         textFromPath(m_path) + " ends at " + std::to_string(end) + ", but " + std::to_string(target.size())
             + " bytes are needed at offset " + std::to_string(offsetBytes)
-            + ": the file was cut off or is still being written"};
+            + ": the file was cut off or is still being written. Copy it again, or wait until it is whole"};
 }
 
 Result<std::size_t> DirectFile::readUpTo(std::uint64_t offsetBytes, std::span<std::byte> target) const

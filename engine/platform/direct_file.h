@@ -34,8 +34,9 @@ public:
     DirectFile(DirectFile&& other) noexcept;
     DirectFile& operator=(DirectFile&& other) noexcept;
 
-    // Fills `target`. A file that ends earlier is an error (Io, reason short_read). Interrupted and short
-    // transfers are continued; a device error (EIO) is tried once more. Errors name file and offset.
+    // Fills `target`. A file that ends earlier is damaged, whenever it was cut (Corrupt, reason short_file).
+    // Interrupted and short transfers are continued; a device error (EIO) is tried once more. Errors name file
+    // and offset.
     Status readExactly(std::uint64_t offsetBytes, std::span<std::byte> target) const;
 
     // The same, but the end of the file is no error: returns how many bytes of `target` are valid.

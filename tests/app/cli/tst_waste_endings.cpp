@@ -235,6 +235,39 @@ private Q_SLOTS:
         QVERIFY2(message.contains("experts-L3.bin") && message.contains("layer 3"), qPrintable(message));
     }
 
+    // The same damage, and so the same exit code, whether it is there at the start or comes while the model answers.
+    void aBankThatIsCutIsDamagedWheneverThatHappens()
+    {
+        QTemporaryDir folder;
+        const QString copy = folder.filePath("cut.waste");
+        QVERIFY(QDir().mkpath(copy));
+        for (const QFileInfo& file : QDir(kModel).entryInfoList(QDir::Files))
+            QVERIFY(QFile::copy(file.filePath(), copy + "/" + file.fileName()));
+        const QJsonObject plan = runWaste({"plan", copy, "--ctx", "1000000", "--json"}).json();
+        const QString floor = QString::number(plan["floor_bytes"_L1].toInteger());
+        WasteProgram program;
+        QProcess process;
+        process.setProcessEnvironment(program.environment);
+        process.start(WASTE_CLI,
+            {"run", copy, "--raw", "Once", "--temp", "1", "--json", "-n", "900000", "--ctx", "1000000", "--budget",
+                floor});
+        QByteArray seen;
+        while (seen.count("\"content\"") < 3 && process.waitForReadyRead(program.timeoutMs))
+            seen += process.readAllStandardOutput();
+        QVERIFY(QFile::resize(copy + "/experts-L5.bin", 20480));
+        const auto running = program.wait(process);
+        COMPARE_EXIT(running, 4);
+        QCOMPARE(running.json()["code"_L1].toString(), QStringLiteral("damaged"));
+        QCOMPARE(running.json()["reason"_L1].toString(), QStringLiteral("short_file"));
+        const QString message = running.json()["message"_L1].toString();
+        static const QRegularExpression place("expert \\d+ of layer 5: .*experts-L5.bin ends at 20480.*Copy it again");
+        QVERIFY2(place.match(message).hasMatch(), qPrintable(message));
+
+        const auto starting = runWaste({"run", copy, "x", "--json"});
+        COMPARE_EXIT(starting, 4);
+        QCOMPARE(starting.json()["reason"_L1].toString(), QStringLiteral("short_file"));
+    }
+
     // Plan's total, program included, plus 32 MiB.
     void theProcessStaysInsideItsPlan()
     {

@@ -150,7 +150,7 @@ void TestTrunkPass::aFileThatShrankIsTold()
     const std::vector<Damage> found = damages(4096);
     QVERIFY(!found.empty());
     for (const Damage& damage : found)
-        QCOMPARE(damage.error.code, ErrorCode::Io);
+        QCOMPARE(damage.error.code, ErrorCode::Corrupt);
 }
 
 void TestTrunkPass::everyBlockCanEndThePass()

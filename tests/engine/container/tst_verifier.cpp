@@ -254,7 +254,7 @@ void TestVerifier::aBankThatShrankIsToldRecordByRecord()
     QCOMPARE(found.size(), std::size_t{2});
     QCOMPARE(found[0].expert, std::optional<std::uint32_t>(4));
     QCOMPARE(found[1].expert, std::optional<std::uint32_t>(5));
-    QCOMPARE(found[1].error.code, ErrorCode::Io);
+    QCOMPARE(found[1].error.code, ErrorCode::Corrupt);
 }
 
 QTEST_APPLESS_MAIN(TestVerifier)

@@ -123,13 +123,13 @@ private Q_SLOTS:
         const AlignedBuffer buffer(8192);
         const Status status = file->readExactly(4096, buffer.bytes());
         QVERIFY(!status);
-        QCOMPARE(status.error().code, ErrorCode::Io);
-        QCOMPARE(status.error().reason, std::string("short_read"));
+        QCOMPARE(status.error().code, ErrorCode::Corrupt);
+        QCOMPARE(status.error().reason, std::string("short_file"));
         QVERIFY(status.error().message.find("content-10007 ends at 10007") != std::string::npos);
         QVERIFY(status.error().message.find("8192 bytes are needed at offset 4096") != std::string::npos);
     }
 
-    void aFileCutWhileItIsOpenIsAShortRead()
+    void aFileCutWhileItIsOpenIsDamaged()
     {
         const std::filesystem::path path = makeFile(20 * 4096);
         const auto file = DirectFile::open(path, Access::Direct);
@@ -139,7 +139,8 @@ private Q_SLOTS:
         for (const std::uint64_t offset : {0, 8192}) {
             const Status status = file->readExactly(offset, buffer.bytes());
             QVERIFY(!status);
-            QCOMPARE(status.error().reason, std::string("short_read"));
+            QCOMPARE(status.error().code, ErrorCode::Corrupt);
+            QCOMPARE(status.error().reason, std::string("short_file"));
             QVERIFY2(
                 status.error().message.find(" ends at 5000,") != std::string::npos, status.error().message.c_str());
         }
