@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <thread>
+#include <vector>
 
 #if defined(_WIN32)
 #define NOMINMAX
@@ -10,7 +11,6 @@
 #include <windows.h>
 
 #include <cstddef>
-#include <vector>
 #else
 #include <pthread.h>
 #endif
@@ -29,12 +29,50 @@
 namespace waste {
 namespace {
 
+#if !defined(__APPLE__)
+
 Error noSuchCpu(std::uint32_t cpu)
 {
     return {ErrorCode::InvalidArgument, "cpus", "there is no CPU " + std::to_string(cpu) + " for this program"};
 }
 
+// "0-2,6", as a list of CPUs is written. `cpus` ascend.
+std::string rangesText(std::span<const std::uint32_t> cpus)
+{
+    std::string text;
+    for (std::size_t begin = 0, end = 0; begin < cpus.size(); begin = end) {
+        end = begin + 1;
+        while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1)
+            ++end;
+        text += (text.empty() ? "" : ",") + std::to_string(cpus[begin]);
+        if (end - begin > 1)
+            text += "-" + std::to_string(cpus[end - 1]);
+    }
+    return text;
+}
+
+std::vector<std::uint32_t> usableCpus(); // ascending; empty: the system does not tell
+
+#endif
+
 } // namespace
+
+#if !defined(__APPLE__)
+
+Status checkCpus(std::span<const std::uint32_t> cpus)
+{
+    const std::vector<std::uint32_t> usable = usableCpus();
+    for (const std::uint32_t cpu : cpus) {
+        if (usable.empty() || std::binary_search(usable.begin(), usable.end(), cpu))
+            continue;
+        Error error = noSuchCpu(cpu);
+        error.message += "; it may use " + rangesText(usable);
+        return error;
+    }
+    return {};
+}
+
+#endif
 
 std::uint32_t logicalCpuCount()
 {
@@ -43,17 +81,32 @@ std::uint32_t logicalCpuCount()
 
 #if defined(__linux__)
 
-std::uint32_t physicalCoreCount()
+namespace {
+
+std::vector<std::uint32_t> usableCpus()
 {
-    // The kernel lists, for every CPU, the hardware threads that share its core: equal text, equal core.
+    std::vector<std::uint32_t> usable;
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        return usable;
+    for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &allowed))
+            usable.push_back(cpu);
+    }
+    return usable;
+}
+
+} // namespace
+
+std::uint32_t physicalCoreCount()
+{
+    // The kernel lists, for every CPU, the hardware threads that share its core: equal text, equal core.
+    const std::vector<std::uint32_t> usable = usableCpus();
+    if (usable.empty())
         return logicalCpuCount();
     std::set<std::string> cores;
-    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (!CPU_ISSET(cpu, &allowed))
-            continue;
+    for (const std::uint32_t cpu : usable) {
         std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
         std::string siblings;
         if (!std::getline(file, siblings))
@@ -102,6 +155,11 @@ Status bindCurrentThread(std::span<const std::uint32_t>)
     return Error{ErrorCode::Unsupported, "cpus", "macOS does not let programs choose their CPUs"};
 }
 
+Status checkCpus(std::span<const std::uint32_t> cpus)
+{
+    return cpus.empty() ? Status() : bindCurrentThread(cpus);
+}
+
 void nameCurrentThread(std::string_view name)
 {
     pthread_setname_np(std::string(name).c_str());
@@ -113,6 +171,22 @@ void lowerCurrentThreadPriority()
 }
 
 #elif defined(_WIN32)
+
+namespace {
+
+// Numbers as bindCurrentThread() takes them: 64 a processor group, of which the last ones may be missing.
+std::vector<std::uint32_t> usableCpus()
+{
+    std::vector<std::uint32_t> usable;
+    for (WORD group = 0; group < GetActiveProcessorGroupCount(); ++group) {
+        const DWORD count = GetActiveProcessorCount(group);
+        for (std::uint32_t cpu = 0; cpu < count; ++cpu)
+            usable.push_back(group * 64U + cpu);
+    }
+    return usable;
+}
+
+} // namespace
 
 std::uint32_t physicalCoreCount()
 {

@@ -136,6 +136,7 @@ Status loadVision(Engine::Internals& engine, const ProgressSink& progress, const
 Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Container> container,
     const EngineOptions& options, const ProgressSink& progress, const CancelFlag* cancel)
 {
+    WASTE_TRY_STATUS(checkCpus(options.cpus));
     WASTE_TRY(const MemoryPlan plan, acceptedPlan(*container, options));
     WASTE_TRY(const kernels::KernelTable* kernels, kernels::selectKernels());
     auto engine =

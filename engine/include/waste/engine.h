@@ -26,7 +26,7 @@ struct EngineOptions {
     std::uint64_t budgetBytes = 0; // 0: the rule of the memory plan
     std::uint32_t contextTokens = 4096;
     std::uint32_t threadCount = 0; // compute threads; 0: one per core
-    std::vector<std::uint32_t> cpus; // pin compute threads to these; empty: anywhere
+    std::vector<std::uint32_t> cpus; // pin compute threads to these; one that is not there is an error. Empty: anywhere
     std::uint32_t prefillChunkTokens = 0; // 1: token at a time; 0: what the memory plan chooses
     std::uint32_t conversationCount = 1; // sessions open at a time
     CachePolicy cachePolicy = CachePolicy::Age;
@@ -82,7 +82,7 @@ struct Statistics {
 class Engine {
 public:
     // Reads the trunk; stages "trunk", "codebooks", "weights". Errors: Io, Corrupt, RamBudget,
-    // OutOfMemory, Unsupported, Cancelled.
+    // OutOfMemory, Unsupported, Cancelled; InvalidArgument (a CPU that is not there).
     static Result<std::unique_ptr<Engine>> open(std::shared_ptr<const Container> container,
         const EngineOptions& options, const ProgressSink& progress = {}, const CancelFlag* cancel = nullptr);
     ~Engine();

@@ -201,6 +201,15 @@ private Q_SLOTS:
         QCOMPARE(outcome.json()["reason"].toString(), u"context_length_exceeded"_s);
     }
 
+    void cpusThatAreNotThereAreRefused()
+    {
+        const auto outcome = runWaste(bench({"-n", "2", "--cpus", "0,1023"}));
+        COMPARE_EXIT(outcome, 2);
+        QCOMPARE(outcome.json()["reason"].toString(), u"cpus"_s);
+        const QString message = outcome.json()["message"].toString();
+        QVERIFY2(message.contains("no CPU 1023") && message.contains("it may use "), qPrintable(message));
+    }
+
     void benchSpeaksToPeopleToo()
     {
         const auto outcome = runWaste({"bench", kModel, "-n", "2", "-q"});

@@ -65,6 +65,47 @@ private Q_SLOTS:
         QVERIFY(!bindCurrentThread({}));
     }
 
+    void cpusAreCheckedAgainstThoseThatThisThreadMayUse()
+    {
+#if defined(__linux__)
+        cpu_set_t whole;
+        QCOMPARE(pthread_getaffinity_np(pthread_self(), sizeof(whole), &whole), 0);
+        std::vector<std::uint32_t> usable;
+        for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+            if (CPU_ISSET(cpu, &whole))
+                usable.push_back(cpu);
+        QVERIFY(checkCpus(usable));
+        QVERIFY(checkCpus({}));
+        const std::array<std::uint32_t, 2> beyond = {usable.front(), 5000};
+        const Status missing = checkCpus(beyond);
+        QVERIFY(!missing);
+        QCOMPARE(missing.error().code, ErrorCode::InvalidArgument);
+        QVERIFY2(missing.error().message.starts_with("there is no CPU 5000 for this program; it may use "),
+            missing.error().message.c_str());
+        if (usable.size() < 2)
+            QSKIP("one CPU is all there is here");
+
+        // There, but not allowed: in a thread of its own, whose restriction ends with it.
+        const std::array<std::uint32_t, 1> last = {usable.back()};
+        Status forbidden;
+        Status allowed;
+        std::thread([&] {
+            const std::array<std::uint32_t, 1> first = {usable.front()};
+            if (bindCurrentThread(first)) {
+                forbidden = checkCpus(last);
+                allowed = checkCpus(first);
+            }
+        }).join();
+        QVERIFY(allowed);
+        QVERIFY(!forbidden);
+        QCOMPARE(forbidden.error().message,
+            "there is no CPU " + std::to_string(usable.back()) + " for this program; it may use "
+                + std::to_string(usable.front()));
+#else
+        QSKIP("checked on Linux");
+#endif
+    }
+
     void cpuFeaturesAreThoseThatTheKernelSees()
     {
 #if defined(__linux__) && defined(__x86_64__)
