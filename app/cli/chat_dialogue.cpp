@@ -37,7 +37,7 @@ ChatDialogue::ChatDialogue(
     , m_output(context.output)
     , m_cancel(context.cancel)
     , m_isInteractive(isTerminal(ConsoleStream::Input))
-    , m_kept(engine.container().info().name, context.output)
+    , m_kept(KeptConversation::Writer::Chat, engine.container().info().name, context.output)
 {
 }
 

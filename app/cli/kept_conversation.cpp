@@ -24,7 +24,7 @@ Status appendAndWait(host::ConversationKeeper& keeper, const std::string& id, st
 
 } // namespace
 
-KeptConversation::KeptConversation(std::string modelName, Output& output)
+KeptConversation::KeptConversation(Writer writer, std::string modelName, Output& output)
     : m_modelName(std::move(modelName))
     , m_output(output)
 {
@@ -35,7 +35,9 @@ KeptConversation::KeptConversation(std::string modelName, Output& output)
         output.warning(m_stored.error().message);
         return;
     }
-    m_keeper = std::make_unique<host::ConversationKeeper>(folder, "waste chat");
+    const std::string name = std::string(writer == Writer::Run ? "waste run" : "waste chat") + " (process "
+        + std::to_string(processId()) + ")";
+    m_keeper = std::make_unique<host::ConversationKeeper>(folder, name);
     m_recorder = std::make_unique<host::ReplyRecorder>(*m_keeper, [](const std::string&, const Error&) {
         // It tries again with the next text, and a disk that stays full is told when the next question is kept.
     });

@@ -10,6 +10,7 @@
 #include "waste/picture.h"
 #include "waste/result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,12 +20,13 @@
 
 namespace waste::cli {
 
-// What was said in one `waste chat`, in memory and in the store that the window shows too (spec: desktop 3.7):
-// a question is on disk before the model reads it. Where nothing can be stored, which is said once, the
+// What was said in one `waste chat` or kept by `waste run`, in memory and in the store that the window shows too (spec:
+// desktop 3.7): a question is on disk before the model reads it. Where nothing can be stored, which is said once, the
 // conversation goes on in memory alone.
 class KeptConversation {
 public:
-    KeptConversation(std::string modelName, Output& output);
+    enum class Writer : std::uint8_t { Chat, Run }; // the command that others are told of
+    KeptConversation(Writer writer, std::string modelName, Output& output);
 
     [[nodiscard]] const host::Conversation& conversation() const { return m_conversation; }
     [[nodiscard]] bool isEmpty() const { return m_conversation.messages.empty(); }

@@ -102,7 +102,7 @@ private:
         if (m_messages || m_markup)
             return Error{ErrorCode::InvalidArgument, "",
                 "--session and --save-session go with a prompt: no --messages or --markup"};
-        m_kept = std::make_unique<KeptConversation>(modelName, output);
+        m_kept = std::make_unique<KeptConversation>(KeptConversation::Writer::Run, modelName, output);
         if (m_session) {
             WASTE_TRY(auto store, openStore(output));
             WASTE_TRY(const std::string id, findConversation(store, *m_session, output));

@@ -5,6 +5,7 @@
 #include "platform/file_lock.h"
 #include "platform/output_file.h"
 #include "platform/path_text.h"
+#include "platform/processes.h"
 #include "platform/sha.h"
 #include "platform/small_file.h"
 
@@ -71,6 +72,11 @@ Result<HeldLock> HeldLock::acquire(const std::filesystem::path& lockFile)
 {
     WASTE_TRY(FileLock lock, FileLock::acquire(lockFile));
     return HeldLock(std::make_unique<Handle>(Handle{std::move(lock)}));
+}
+
+std::uint64_t processId()
+{
+    return currentProcessId();
 }
 
 Result<std::string> readFile(const std::filesystem::path& path, std::uint64_t bytesMax)

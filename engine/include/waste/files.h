@@ -51,6 +51,9 @@ private:
     std::unique_ptr<Handle> m_handle;
 };
 
+// The number by which a person finds this program among those that run: for naming who holds a lock.
+std::uint64_t processId();
+
 // The whole file. A larger one is refused before anything is allocated (Corrupt).
 Result<std::string> readFile(const std::filesystem::path& path, std::uint64_t bytesMax);
 // Temporary, flush, rename, flush of the folder: readers and a crash see the old content or the new one.

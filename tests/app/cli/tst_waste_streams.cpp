@@ -5,6 +5,8 @@
 #include <QDir>
 #include <QTemporaryDir>
 
+#include <csignal>
+
 namespace {
 
 const QString kModel = QStringLiteral(WASTE_K3_MINI_CONTAINER);
@@ -101,6 +103,30 @@ private Q_SLOTS:
         COMPARE_EXIT(list, 0);
         QCOMPARE(list.output.count('\n'), 1);
         QVERIFY2(list.output.endsWith("a ]0;b  c\n"), list.output.constData());
+    }
+
+    // A long prompt keeps the first program busy until it is interrupted.
+    void whoeverHoldsAConversationIsNamed()
+    {
+        WasteProgram program;
+        program.environment = m_environment;
+        QProcess first;
+        first.setProcessEnvironment(m_environment);
+        first.start(WASTE_CLI, {"run", kModel, "--json", "--ctx", "65536", "--save-session", "Trip", "-"});
+        QVERIFY(first.waitForStarted());
+        first.write(QByteArray("All work and no play. ").repeated(4546));
+        first.closeWriteChannel();
+        QByteArray seen;
+        while (!seen.contains("\"event\":\"start\"") && first.waitForReadyRead(program.timeoutMs))
+            seen += first.readAllStandardOutput();
+        const qint64 processId = first.processId();
+        const auto second = program.run({"run", kModel, "hi", "-n", "1", "--session", "Trip", "--json"});
+        ::kill(static_cast<pid_t>(processId), SIGINT);
+        COMPARE_EXIT(program.wait(first), 130);
+        COMPARE_EXIT(second, 1);
+        QCOMPARE(second.json()["reason"_L1].toString(), QString("busy"));
+        QCOMPARE(second.json()["message"_L1].toString(),
+            QString("waste run (process %1) is writing this conversation").arg(processId));
     }
 
 private:
