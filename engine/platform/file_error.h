@@ -10,8 +10,8 @@
 
 namespace waste {
 
-// "cannot <action> <path> at offset <n>: <the system's words>". No such file is NotFound, a full disk or
-// quota NoSpace, the rest Io.
+// "cannot <action> <path> at offset <n>: <the system's words>; <what to do>". No such file is NotFound, a full disk
+// or quota NoSpace, the rest Io.
 Error fileError(std::string_view action, const std::filesystem::path& path, std::error_code cause,
     std::optional<std::uint64_t> offsetBytes = std::nullopt);
 

@@ -94,6 +94,17 @@ private Q_SLOTS:
         COMPARE_EXIT(run, 7);
     }
 
+    // Few descriptors: enough for the program itself, not for a bank each of seven layers.
+    void aLimitOnOpenFilesIsToldWithWhatToDo()
+    {
+        const auto outcome = runInShell("ulimit -n 10; \"$@\"", {"run", kModel, "hi", "-n", "1"}, m_environment);
+        COMPARE_EXIT(outcome, 1);
+        QVERIFY2(
+            outcome.errors.contains("/experts-L") || outcome.errors.contains("/trunk"), outcome.errors.constData());
+        QVERIFY2(
+            outcome.errors.endsWith("; raise the limit on open files (`ulimit -n`)\n"), outcome.errors.constData());
+    }
+
     void aTitleIsOneLineOfText()
     {
         COMPARE_EXIT(
@@ -117,7 +128,7 @@ private Q_SLOTS:
         first.write(QByteArray("All work and no play. ").repeated(4546));
         first.closeWriteChannel();
         QByteArray seen;
-        while (!seen.contains("\"event\":\"start\"") && first.waitForReadyRead(program.timeoutMs))
+        while (!seen.contains("\"event\":\"prefill\"") && first.waitForReadyRead(program.timeoutMs))
             seen += first.readAllStandardOutput();
         const qint64 processId = first.processId();
         const auto second = program.run({"run", kModel, "hi", "-n", "1", "--session", "Trip", "--json"});
