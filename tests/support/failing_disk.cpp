@@ -89,7 +89,7 @@ FailingDisk::Reads FailingDisk::readsOf(const std::filesystem::path& file) const
 
 namespace {
 
-void countRead(int file, std::uint64_t bytes)
+void countRead(int file, std::uint64_t bytes, std::uint64_t offset)
 {
     struct stat facts = {};
     if (!active.load(std::memory_order_acquire) || fstat(file, &facts) != 0)
@@ -99,6 +99,7 @@ void countRead(int file, std::uint64_t bytes)
     FailingDisk::Reads& counted = reads[{facts.st_dev, facts.st_ino}];
     counted.bytes += bytes;
     counted.cachedBytes += isCached ? bytes : 0;
+    counted.offsets.insert(offset);
 }
 
 } // namespace
@@ -117,7 +118,7 @@ WASTE_INTERPOSE ssize_t pread(int file, void* target, size_t bytes, off_t offset
     if (moved <= 0)
         return moved;
     const std::size_t told = waste::test::transferBytes(static_cast<std::size_t>(moved));
-    waste::test::countRead(file, told);
+    waste::test::countRead(file, told, static_cast<std::uint64_t>(offset));
     return static_cast<ssize_t>(told);
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 
 namespace waste::test {
 
@@ -44,6 +45,7 @@ public:
     struct Reads {
         std::uint64_t bytes = 0;
         std::uint64_t cachedBytes = 0; // those that the page cache may have answered
+        std::set<std::uint64_t> offsets; // where the reads began
     };
     [[nodiscard]] Reads readsOf(const std::filesystem::path& file) const;
     static bool isSupported();

@@ -278,6 +278,7 @@ private Q_SLOTS:
         QTest::newRow("an odd record") << QStringList{"diskbench", ".", "--record", "1000"} << 2;
         QTest::newRow("a file smaller than a record")
             << QStringList{"diskbench", kModel + "/manifest.json", "--record", "1G"} << 2;
+        QTest::newRow("a test file that does not fit") << QStringList{"diskbench", ".", "--size", "900T"} << 7;
         QTest::newRow("no such model") << QStringList{"doctor", "/nonexistent/model"} << 6;
     }
     void whatCannotBeMeasuredIsRefused()

@@ -1,5 +1,8 @@
 // The disk benchmark reads what it should and leaves nothing behind. What it measures is not looked at.
 
+#include "support/failing_disk.h"
+#include "support/small_drive.h"
+
 #include "waste/disk_benchmark.h"
 
 #include <QDir>
@@ -7,7 +10,10 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <cerrno>
+
 using namespace waste;
+using test::FailingDisk;
 
 namespace {
 
@@ -102,6 +108,26 @@ private Q_SLOTS:
         QCOMPARE(report->bestRandomBytesPerSecond(), best);
     }
 
+    // By pieces of 4 MiB also where the random reads are larger. A slow machine is given more time.
+    void theSequentialPassReadsTheWholeFile()
+    {
+        if (!FailingDisk::isSupported())
+            QSKIP("reads cannot be observed here");
+        constexpr std::uint64_t kPiece = 4 << 20;
+        QVERIFY(makeHole(m_folder->filePath("file"), 5 * kPiece + 4096));
+        DiskBenchmarkOptions options = quickOptions(m_folder->filePath("file"));
+        options.recordBytes = 2 * kPiece;
+        options.depths = {};
+        const std::set<std::uint64_t> all = {0, kPiece, 2 * kPiece, 3 * kPiece, 4 * kPiece};
+        std::set<std::uint64_t> offsets;
+        for (; offsets.size() < all.size() && options.timePerRun < std::chrono::minutes(1); options.timePerRun *= 2) {
+            const FailingDisk disk({});
+            QVERIFY(measureDisk(options));
+            offsets = disk.readsOf(options.path).offsets;
+        }
+        QVERIFY(offsets == all);
+    }
+
     void cancellingEndsItAndRemovesTheTestFile()
     {
         CancelFlag cancel;
@@ -119,7 +145,48 @@ private Q_SLOTS:
         const auto report = measureDisk(options);
         QVERIFY(!report);
         QCOMPARE(report.error().code, ErrorCode::NoSpace);
+        QVERIFY2(report.error().message.ends_with("; name a folder with large files instead"),
+            report.error().message.c_str());
         QVERIFY(QDir(m_folder->path()).isEmpty());
+    }
+
+    void aGibibyteStaysFreeBesideTheTestFile()
+    {
+        if (!test::SmallDrive::isSupported())
+            QSKIP("drives have what they have here");
+        const DiskBenchmarkOptions options = quickOptions(m_folder->path());
+        test::SmallDrive drive((std::uint64_t{1} << 30) + options.testFileBytes - 1);
+        const auto tooSmall = measureDisk(options);
+        QVERIFY(!tooSmall);
+        QCOMPARE(tooSmall.error().code, ErrorCode::NoSpace);
+        QVERIFY2(tooSmall.error().message.find("a test file of 8 MiB does not fit (1031 MiB are free, and 1024 of them")
+                != std::string::npos,
+            tooSmall.error().message.c_str());
+        drive.setFreeBytes((std::uint64_t{1} << 30) + options.testFileBytes);
+        QVERIFY(measureDisk(options));
+    }
+
+    void aDriveThatFillsMeanwhileIsToldAndLeftAsItWas()
+    {
+        if (!FailingDisk::isSupported())
+            QSKIP("the disk cannot be made to fail here");
+        const FailingDisk disk({.call = FailingDisk::Call::Write, .firstFailing = 2, .error = ENOSPC});
+        const auto report = measureDisk(quickOptions(m_folder->path()));
+        QVERIFY(!report);
+        QCOMPARE(report.error().code, ErrorCode::NoSpace);
+        QVERIFY2(report.error().message.ends_with("; free some space there, or choose another drive"),
+            report.error().message.c_str());
+        QVERIFY(QDir(m_folder->path()).isEmpty());
+    }
+
+    void aFileThatIsTooSmallIsToldWithWhatWouldDo()
+    {
+        QVERIFY(makeHole(m_folder->filePath("file"), 65535));
+        const auto report = measureDisk(quickOptions(m_folder->filePath("file")));
+        QVERIFY(!report);
+        QVERIFY2(report.error().message.ends_with(
+                     "file is too small to measure a disk with; name a file of hundreds of MiB"),
+            report.error().message.c_str());
     }
 
     void whatCannotBeMeasuredIsRefused()
