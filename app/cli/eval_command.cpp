@@ -83,8 +83,7 @@ public:
         PictureFiles pictures(container, m_pictures.detail);
         for (const auto& file : m_pictures.files)
             WASTE_TRY_STATUS(pictures.addFile(file));
-        if (!pictures.isEmpty())
-            m_flags.options.vision = VisionUse::FromTheStart;
+        WASTE_TRY_STATUS(planPictures(*container, pictures, m_flags));
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
         WASTE_TRY(const auto rows, pictures.encode(*engine, context.output, context.cancel));

@@ -25,7 +25,7 @@ std::span<const std::byte> bytesOf(const std::string& text)
 
 host::RowsKey keyOf(const Engine& engine, const PictureFiles::Entry& entry)
 {
-    return {sha256Text(entry.bytes), entry.detail == PictureDetail::Half, engine.visionFingerprint()};
+    return {entry.content, entry.detail == PictureDetail::Half, engine.visionFingerprint()};
 }
 
 std::size_t floatCount(const Engine& engine, const PictureFiles::Entry& entry)
@@ -127,20 +127,29 @@ PictureFiles::PictureFiles(std::shared_ptr<const Container> container, PictureDe
 {
 }
 
-Status PictureFiles::add(std::string name, std::string bytes, PictureDetail detail)
+Status PictureFiles::add(std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail)
 {
     if (m_entries.size() == kPicturesMax)
         return Error{
             ErrorCode::InvalidArgument, "", "a prompt holds at most " + std::to_string(kPicturesMax) + " pictures"};
     WASTE_TRY(const Picture picture, Picture::inspect(*m_container, bytesOf(bytes), name, detail));
-    m_entries.push_back({std::move(name), std::move(bytes), picture, detail});
+    Entry entry{.name = std::move(name),
+        .file = std::move(file),
+        .bytes = {},
+        .byteCount = bytes.size(),
+        .content = sha256Text(bytes),
+        .picture = picture,
+        .detail = detail};
+    if (entry.file.empty())
+        entry.bytes = std::move(bytes);
+    m_entries.push_back(std::move(entry));
     return {};
 }
 
 Status PictureFiles::addFile(const std::filesystem::path& file)
 {
     WASTE_TRY(std::string bytes, readPicture(file));
-    return add(textOfPath(file), std::move(bytes), m_detail);
+    return add(textOfPath(file), file, std::move(bytes), m_detail);
 }
 
 ImageResolver PictureFiles::resolver()
@@ -152,7 +161,8 @@ ImageResolver PictureFiles::resolver()
             return std::move(bytes.error());
         }
         const bool isFile = reference.kind == ImageReference::Kind::Path;
-        WASTE_TRY_STATUS(add(isFile ? reference.value : reference.place, std::move(*bytes), m_detail));
+        WASTE_TRY_STATUS(add(isFile ? reference.value : reference.place,
+            isFile ? pathOfText(reference.value) : std::filesystem::path(), std::move(*bytes), m_detail));
         const Picture& picture = m_entries.back().picture;
         return ImageSize{picture.width, picture.height};
     };
@@ -169,7 +179,7 @@ ImageResolver PictureFiles::resolver(std::vector<host::AttachedPicture> attached
             return Error{ErrorCode::InvalidArgument, "", reference.place + " is no picture of this conversation"};
         const host::AttachedPicture& picture = attached[place];
         WASTE_TRY(std::string bytes, readAttached(picture));
-        WASTE_TRY_STATUS(add(picture.name, std::move(bytes), picture.detail));
+        WASTE_TRY_STATUS(add(picture.name, picture.file, std::move(bytes), picture.detail));
         return ImageSize{m_entries.back().picture.width, m_entries.back().picture.height};
     };
 }
@@ -181,6 +191,27 @@ std::vector<std::uint32_t> PictureFiles::positionCounts() const
     for (const Entry& entry : m_entries)
         counts.push_back(entry.picture.positionCount);
     return counts;
+}
+
+Result<std::string> PictureFiles::read(const Entry& entry)
+{
+    if (entry.file.empty())
+        return entry.bytes;
+    WASTE_TRY(std::string bytes, readPicture(entry.file));
+    if (sha256Text(bytes) != entry.content)
+        return invalidImage(entry.name + " was changed after it was read first; give it again");
+    return bytes;
+}
+
+std::uint64_t PictureFiles::memoryBytes() const
+{
+    std::uint64_t held = 0;
+    std::uint64_t largest = 0;
+    for (const Entry& entry : m_entries) {
+        held += entry.bytes.size();
+        largest = std::max(largest, entry.byteCount);
+    }
+    return held + largest;
 }
 
 Result<std::vector<float>> PictureFiles::encode(
@@ -203,7 +234,7 @@ Result<std::vector<float>> PictureFiles::encode(
                 "looking at " + entry.name + ": " + std::to_string(step.done) + " of " + std::to_string(step.total));
         };
         const auto same = [&](const Entry& other) {
-            return other.detail == entry.detail && other.bytes == entry.bytes;
+            return other.detail == entry.detail && other.content == entry.content;
         };
         const auto first = static_cast<std::size_t>(
             std::find_if(m_entries.begin(), m_entries.end(), same) - m_entries.begin()); // itself, or an earlier one
@@ -215,8 +246,9 @@ Result<std::vector<float>> PictureFiles::encode(
         } else if (const auto& before = kept[first]) {
             rows.insert(rows.end(), before->begin(), before->end());
         } else {
-            WASTE_TRY(const auto seen,
-                engine.encodePicture(bytesOf(entry.bytes), entry.name, progress, &cancel, entry.detail));
+            WASTE_TRY(const std::string bytes, read(entry));
+            WASTE_TRY(
+                const auto seen, engine.encodePicture(bytesOf(bytes), entry.name, progress, &cancel, entry.detail));
             rows.insert(rows.end(), seen.begin(), seen.end());
         }
         output.plain("[" + entry.name + ": " + std::to_string(entry.picture.positionCount) + " image tokens]\n");
@@ -234,6 +266,16 @@ void PictureFiles::keepRows(
         if (!key.tower.empty() && !keptRows(engine, entry, attachmentsFolder))
             (void)host::saveRows(host::rowsFileOf(attachmentsFolder, key.content, key.half), key, own);
     }
+}
+
+Status planPictures(const Container& container, const PictureFiles& pictures, EngineFlags& flags)
+{
+    if (pictures.isEmpty())
+        return {};
+    flags.options.vision = VisionUse::FromTheStart;
+    WASTE_TRY(const MemoryPlan plan, memoryPlan(container, flags));
+    flags.options.programBytes = plan.programBytes + pictures.memoryBytes();
+    return {};
 }
 
 } // namespace waste::cli

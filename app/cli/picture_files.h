@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/arguments.h"
+#include "cli/engine_flags.h"
 #include "cli/output.h"
 #include "host/engine_events.h"
 #include "host/reading_pace.h"
@@ -38,12 +39,16 @@ std::string priceText(const Picture& picture, const host::ReadingPace& pace);
 // (spec: cli B.3).
 Result<std::string> readPicture(const std::filesystem::path& file);
 
-// The pictures of one prompt, in the order in which they enter it.
+// The pictures of one prompt, in the order in which they enter it. Files are read twice, when they are added and when
+// the model looks, and not kept between, so that one of them is in memory at a time.
 class PictureFiles {
 public:
     struct Entry {
         std::string name;
-        std::string bytes;
+        std::filesystem::path file; // empty: it came with the request
+        std::string bytes; // if it came with the request
+        std::uint64_t byteCount = 0;
+        std::string content; // SHA-256 of the bytes
         Picture picture;
         PictureDetail detail = PictureDetail::Full;
     };
@@ -61,6 +66,10 @@ public:
     [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
+    // The bytes of one of them. Error: Io with reason invalid_image, also where the file is not the one that was added.
+    static Result<std::string> read(const Entry& entry);
+    // What all of this takes while the model looks: the bytes that came with the request, and one more picture.
+    [[nodiscard]] std::uint64_t memoryBytes() const;
     // The rows of all of them, one picture behind the other; a picture that comes again is looked at once, and not at
     // all where its rows lie among a conversation's attachments. Says before how long it may take, and behind each how
     // many positions it has.
@@ -71,11 +80,15 @@ public:
         const Engine& engine, std::span<const float> rows, const std::filesystem::path& attachmentsFolder) const;
 
 private:
-    Status add(std::string name, std::string bytes, PictureDetail detail);
+    // `file` is where the bytes are from; empty: nowhere else.
+    Status add(std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail);
 
     std::shared_ptr<const Container> m_container;
     const PictureDetail m_detail;
     std::vector<Entry> m_entries;
 };
+
+// Has the plan count the tower and what the pictures take in this program; nothing without pictures.
+Status planPictures(const Container& container, const PictureFiles& pictures, EngineFlags& flags);
 
 } // namespace waste::cli

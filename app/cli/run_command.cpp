@@ -80,8 +80,7 @@ public:
                 "the prompt has " + std::to_string(rendered.ids.size()) + " tokens, the context "
                     + std::to_string(m_flags.options.contextTokens) + "; raise --ctx"};
 
-        if (!pictures.isEmpty())
-            m_flags.options.vision = VisionUse::FromTheStart;
+        WASTE_TRY_STATUS(planPictures(*container, pictures, m_flags));
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
         const std::filesystem::path attachments = m_kept ? m_kept->attachmentsFolder() : std::filesystem::path();
@@ -184,8 +183,9 @@ private:
         for (std::size_t i = 0; m_kept && i < m_pictures.files.size(); ++i) {
             const std::size_t place = pictures.entries().size() - m_pictures.files.size() + i;
             const PictureFiles::Entry& entry = pictures.entries()[place];
+            WASTE_TRY(const std::string bytes, PictureFiles::read(entry));
             WASTE_TRY(host::Block block,
-                m_kept->attach(textOfPath(m_pictures.files[i].filename()), entry.bytes, entry.picture, entry.detail));
+                m_kept->attach(textOfPath(m_pictures.files[i].filename()), bytes, entry.picture, entry.detail));
             blocks.push_back(std::move(block));
         }
         return blocks;

@@ -5,6 +5,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
 #include <QTemporaryDir>
 
 #include <csignal>
@@ -213,6 +214,56 @@ private Q_SLOTS:
         const auto seen = program.run({"chat", kModel, "--budget", QString::number(withPictures + (84 << 20))});
         COMPARE_EXIT(seen, 1);
         QVERIFY2(seen.errors.contains("another copy"), seen.errors.constData());
+    }
+
+    // A file of 12 MiB each: with one of them at a time it does not matter how many there are.
+    void onePictureIsInMemoryAtATime_data()
+    {
+        QTest::addColumn<QString>("command");
+        QTest::newRow("run") << "run";
+        QTest::newRow("prompt") << "prompt";
+    }
+    void onePictureIsInMemoryAtATime()
+    {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers need memory of their own");
+#endif
+        QFETCH(const QString, command);
+        constexpr int kPictures = 16;
+        constexpr int kFileBytes = 12 << 20;
+        QFile tiny(kData + "k3-mini/tiny.png");
+        QVERIFY(tiny.open(QIODevice::ReadOnly));
+        const QByteArray picture = tiny.readAll();
+        QStringList images;
+        QJsonArray parts{QJsonObject{{"type", "text"}, {"text", "What is it?"}}};
+        for (int i = 0; i < kPictures; ++i) { // each of a content of its own, behind the end of the picture
+            QFile file(m_pictures.filePath(QString("large-%1.png").arg(i)));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            QVERIFY(file.write(picture + QByteArray(kFileBytes - picture.size(), char('a' + i))) == kFileBytes);
+            images << file.fileName();
+            parts << QJsonObject{{"type", "image"}, {"image", QJsonObject{{"path", file.fileName()}}}};
+        }
+        const auto peak = [&](int count) {
+            QJsonArray content;
+            for (int i = 0; i <= count; ++i)
+                content << parts[i];
+            QFile request(m_pictures.filePath("request.json"));
+            if (!request.open(QIODevice::WriteOnly))
+                return -1L;
+            request.write(QJsonDocument(QJsonArray{QJsonObject{{"role", "user"}, {"content", content}}}).toJson());
+            request.close();
+            if (command == "prompt")
+                return peakBytes({"prompt", kModel, "--messages", request.fileName()});
+            QStringList arguments = {"run", kModel, "What is it?", "--no-think", "-n", "1"};
+            for (int i = 0; i < count; ++i)
+                arguments << "--image" << images[i];
+            return peakBytes(arguments);
+        };
+        const long one = peak(1);
+        const long all = peak(kPictures);
+        qInfo("peak %.1f MiB with one, %.1f MiB with %d", double(one) / 0x1p20, double(all) / 0x1p20, kPictures);
+        QVERIFY(one > 0 && all > 0);
+        QVERIFY(all - one < 2L * kFileBytes);
     }
 
     void aDamagedRecordNamesItsPlace()
