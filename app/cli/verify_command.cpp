@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace waste::cli {
 
@@ -138,9 +139,17 @@ private:
             text += printfText("  %-40s %6.2f %%\n", name.c_str(), 100 * error);
         return text;
     }
+    // The file's name once, and an offset where less than the file is meant.
     static std::string text(const Damage& damage)
     {
-        return "damaged: " + damage.file + " at " + std::to_string(damage.offset) + ": " + damage.error.message + "\n";
+        std::string_view message = damage.error.message;
+        const bool isWholeFile = damage.tensor.empty() && !damage.expert && damage.offset == 0;
+        if (isWholeFile && message.starts_with(damage.file))
+            return "damaged: " + std::string(message) + "\n";
+        if (message.starts_with(damage.file + ": "))
+            message.remove_prefix(damage.file.size() + 2);
+        const std::string place = isWholeFile ? "" : " at offset " + std::to_string(damage.offset);
+        return "damaged: " + damage.file + place + ": " + std::string(message) + "\n";
     }
 
     Output& m_output;

@@ -4,6 +4,7 @@
 
 #include "support/damage.h"
 
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -13,6 +14,13 @@ namespace {
 class Container {
 public:
     Container() { m_isThere = waste::test::copyGolden("kl-vq4p-mixed", m_folder.path().toStdString()); }
+    // A copy of one that our converter made, with checksums of everything.
+    explicit Container(const QString& original)
+        : m_isThere(true)
+    {
+        for (const QFileInfo& file : QDir(original).entryInfoList(QDir::Files))
+            m_isThere = m_isThere && QFile::copy(file.filePath(), m_folder.filePath(file.fileName()));
+    }
     [[nodiscard]] bool isThere() const { return m_isThere; }
     [[nodiscard]] QString path() const { return m_folder.path(); }
 
@@ -80,8 +88,28 @@ private Q_SLOTS:
 
         const auto text = runWaste({"verify", container.path(), "-q"});
         COMPARE_EXIT(text, 4);
-        QVERIFY2(text.output.startsWith("damaged: experts-L1.bin at 0: "), text.output.constData());
+        QVERIFY2(text.output.startsWith("damaged: experts-L1.bin at offset 0: expert 0 of layer 1: "),
+            text.output.constData());
         QVERIFY(text.output.contains("1 damaged"));
+    }
+
+    void damageBesideTheExpertsIsToldByNameAndOffset()
+    {
+        const Container container(WASTE_K3_MINI_CONTAINER);
+        QVERIFY(container.isThere());
+        QVERIFY(container.flip("trunk.bin", 5'000'000));
+        QVERIFY(container.flip("tokenizer.model", 5'000));
+        const auto found = eventsNamed(runWaste({"verify", container.path(), "--json"}), "damage");
+        QCOMPARE(found.size(), 2);
+        QCOMPARE(found[0]["file"].toString(), u"trunk.bin"_s);
+        const auto text = runWaste({"verify", container.path(), "-q"});
+        COMPARE_EXIT(text, 4);
+        const QByteArrayList lines = text.output.split('\n');
+        const QString tensor = QString("damaged: trunk.bin at offset %1: tensor %2: checksum mismatch. ")
+                                   .arg(found[0]["offset"].toInteger())
+                                   .arg(found[0]["tensor"].toString());
+        QVERIFY2(QString::fromUtf8(lines[0]).startsWith(tensor), lines[0].constData());
+        QVERIFY2(lines[1].startsWith("damaged: tokenizer.model is not what "), lines[1].constData());
     }
 
     void headersAloneFindNoDamagedPayload()
