@@ -164,6 +164,8 @@ private:
         }
         const auto best = bestTokens(session.logits(), m_rows > 0 ? m_rows : kDefaultRows);
         if (!output.isJson()) {
+            // Not on standard output, whose lines are rows and nothing else (spec: cli A.3).
+            output.plain(printfText("%8s %10s %8s  %s\n", "id", "logit", "prob", "text"));
             for (const TokenScore& row : best) {
                 const auto piece = tokenizer ? tokenizer->piece(row.id) : Result<std::string_view>("");
                 output.text(printfText("%8d %10.4f %8.4f  %s\n", row.id, row.logit, std::exp(row.logProbability),

@@ -296,6 +296,19 @@ private Q_SLOTS:
         QVERIFY(illFormed >= 128); // the bytes beyond ASCII
     }
 
+    // Beside the rows, so that standard output has nothing else.
+    void columnsAreNamedOnStandardError()
+    {
+        const QStringList eval = {"eval", WASTE_K3_MINI_CONTAINER, "The capital of France is", "--top-k", "3"};
+        const auto outcome = runWaste(eval);
+        COMPARE_EXIT(outcome, 0);
+        const QByteArray heading = outcome.errors.trimmed().split('\n').last();
+        QCOMPARE(heading.simplified(), QByteArray("id logit prob text"));
+        QCOMPARE(heading.indexOf("text"), outcome.output.indexOf('"'));
+        QCOMPARE(runWaste(eval + QStringList{"-q"}).errors, QByteArray());
+        QVERIFY(!runWaste(eval + QStringList{"--json"}).errors.contains("logit"));
+    }
+
     void refusesWhatItCannotEvaluate_data()
     {
         QTest::addColumn<QStringList>("arguments");
