@@ -19,7 +19,10 @@ static_assert(std::endian::native == std::endian::little, "f32 values are writte
 
 Error failed(const std::filesystem::path& path, int errorNumber)
 {
-    return {errorNumber == ENOSPC ? ErrorCode::NoSpace : ErrorCode::Io, "",
+    const ErrorCode code = errorNumber == ENOSPC ? ErrorCode::NoSpace
+        : errorNumber == ENOENT                  ? ErrorCode::NotFound
+                                                 : ErrorCode::Io;
+    return {code, "",
         textOfPath(path) + " cannot be written: " + (errorNumber != 0 ? std::strerror(errorNumber) : "unknown reason")};
 }
 

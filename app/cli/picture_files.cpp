@@ -57,10 +57,13 @@ Result<std::string> readAttached(const host::AttachedPicture& picture)
     if (picture.rowsFile.empty())
         return readPicture(picture.file);
     auto bytes = readFile(picture.file, host::kPictureBytesMax);
-    if (!bytes)
-        return invalidImage(picture.name + " was kept with this conversation and cannot be read any more ("
-            + bytes.error().message + "); put the file back, or begin another conversation");
-    return bytes;
+    if (bytes)
+        return bytes;
+    Error error = invalidImage(picture.name + " was kept with this conversation and cannot be read any more ("
+        + bytes.error().message + "); put the file back, or begin another conversation");
+    if (bytes.error().code == ErrorCode::NotFound)
+        error.code = ErrorCode::NotFound;
+    return error;
 }
 
 // What a reference holds.
@@ -86,7 +89,7 @@ Result<std::string> readPicture(const std::filesystem::path& file)
         return bytes;
     const std::string name = textOfPath(file);
     if (bytes.error().code == ErrorCode::NotFound)
-        return invalidImage(name + ": there is no such file; check its name and folder");
+        return Error{ErrorCode::NotFound, "not_found", name + ": there is no such file; check its name and folder"};
     if (bytes.error().code == ErrorCode::Corrupt)
         return invalidImage(name + ": the file is larger than " + host::formatSize(host::kPictureBytesMax)
             + "; save the picture smaller, or as JPEG");

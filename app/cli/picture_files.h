@@ -35,8 +35,8 @@ ValueParser detailInto(PictureDetail& detail); // full or half
 // "252 positions, about 12 s", and whether that is an estimate.
 std::string priceText(const Picture& picture, const host::ReadingPace& pace);
 
-// The bytes of a picture. Whatever keeps a picture from being read is one kind of error: Io with reason invalid_image
-// (spec: cli B.3).
+// The bytes of a picture. Errors: NotFound, as for every file that is named; whatever else keeps a picture from being
+// read is Io with reason invalid_image (spec: cli B.3).
 Result<std::string> readPicture(const std::filesystem::path& file);
 
 // The pictures of one prompt, in the order in which they enter it. Files are read twice, when they are added and when

@@ -354,12 +354,12 @@ private Q_SLOTS:
         while (attachment.hasNext())
             QVERIFY(QFile::remove(attachment.next()));
         const auto fourth = m_program.run({"run", kModel, "Again?", "--no-think", "--session", "Shapes"});
-        COMPARE_EXIT(fourth, 1);
+        COMPARE_EXIT(fourth, 6);
         QVERIFY2(fourth.errors.contains("a circle.png was kept with this conversation and cannot be read")
                 && fourth.errors.contains("begin another conversation"),
             fourth.errors.constData());
         // What was not asked leaves nothing behind.
-        COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", "/nonexistent.png"}), 1);
+        COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", "/nonexistent.png"}), 6);
         COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", kPictures + "star.png",
                          "--ctx", "16"}),
             2);

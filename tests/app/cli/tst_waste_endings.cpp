@@ -154,11 +154,13 @@ private Q_SLOTS:
         COMPARE_EXIT(runWaste({"run", kModel, "x", "--image", kData + "k3-mini/README.md"}), 1);
     }
 
-    // Missing, no picture, cut, a folder, too large: one kind of error, in every command, with the name that was given.
+    // No picture, cut, a folder, too large: one kind of error, in every command, with the name that was given. One that
+    // is missing is what every missing file is.
     void aPictureThatCannotBeReadIsOneKindOfError_data()
     {
         QTest::addColumn<QString>("file");
         QTest::addColumn<QByteArray>("remedy");
+        QTest::addColumn<int>("exitCode");
         const QString folder = m_pictures.path();
         QFile star(kData + "k3-mini/star.png");
         QVERIFY(star.open(QIODevice::ReadOnly));
@@ -169,26 +171,28 @@ private Q_SLOTS:
                 qFatal("cannot write %s", qPrintable(name));
             return file.fileName();
         };
-        QTest::newRow("missing") << "/nonexistent.png" << QByteArray("check its name");
-        QTest::newRow("words") << write("words.png", "these are words") << QByteArray("supported are PNG");
-        QTest::newRow("cut") << write("cut.png", whole.left(whole.size() / 2)) << QByteArray("another copy");
-        QTest::newRow("folder") << folder << QByteArray("give a PNG");
-        QTest::newRow("too large") << write("large.png", QByteArray(21 << 20, 'x')) << QByteArray("save the picture");
+        QTest::newRow("missing") << "/nonexistent.png" << QByteArray("check its name") << 6;
+        QTest::newRow("words") << write("words.png", "these are words") << QByteArray("supported are PNG") << 1;
+        QTest::newRow("cut") << write("cut.png", whole.left(whole.size() / 2)) << QByteArray("another copy") << 1;
+        QTest::newRow("folder") << folder << QByteArray("give a PNG") << 1;
+        QTest::newRow("too large") << write("large.png", QByteArray(21 << 20, 'x')) << QByteArray("save the picture")
+                                   << 1;
     }
     void aPictureThatCannotBeReadIsOneKindOfError()
     {
         QFETCH(const QString, file);
         QFETCH(const QByteArray, remedy);
+        QFETCH(const int, exitCode);
         for (const QStringList& command :
             {QStringList{"run", kModel, "x"}, {"eval", kModel, "--ids", "1,2"}, {"chat", kModel}}) {
             const auto outcome = runWaste(command + QStringList{"--image", file}, "Hello\n");
-            COMPARE_EXIT(outcome, 1);
+            COMPARE_EXIT(outcome, exitCode);
             QCOMPARE(outcome.errors.count(file.toUtf8()), 1);
             QVERIFY2(outcome.errors.contains(remedy), outcome.errors.constData());
             QVERIFY2(!outcome.errors.contains("messages["), outcome.errors.constData());
         }
         const auto json = runWaste({"run", kModel, "x", "--json", "--image", file});
-        QCOMPARE(json.json()["reason"_L1].toString(), QString("invalid_image"));
+        QCOMPARE(json.json()["reason"_L1].toString(), QString(exitCode == 6 ? "not_found" : "invalid_image"));
     }
 
     // 84 MiB for looking at a picture that is only chosen: counted where pictures fit, and nowhere else.

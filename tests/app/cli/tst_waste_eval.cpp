@@ -328,9 +328,10 @@ private Q_SLOTS:
         row("stride over the context", {"--ids-file", "-", "--ctx", "8", "--stride", "9"}, 2);
         row("image without ids", {"hello", "--image", "x.png"}, 2);
         row("image without placeholders", {"--ids", "1", "--image", kData + "k3-mini/tiny.png"}, 2);
-        row("no such picture", {"--ids", "1", "--image", "/nonexistent.png"}, 1);
+        row("no such picture", {"--ids", "1", "--image", "/nonexistent.png"}, 6);
         row("no such file", {"--perplexity", "/nonexistent.txt"}, 6);
-        row("unwritable", {"--ids", "1", "--logits", "/nonexistent/x"}, 1);
+        row("no such folder", {"--ids", "1", "--logits", "/nonexistent/x"}, 6);
+        row("a folder in place of a file", {"--ids", "1", "--logits", "/"}, 1);
         row("full disk", {"--ids", "1", "--logits", "/dev/full"}, 7);
         row("budget below the floor", {"--ids", "1", "--budget", "1M"}, 3);
     }
