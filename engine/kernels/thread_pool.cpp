@@ -5,6 +5,7 @@
 #include "platform/threads.h"
 
 #include <cassert>
+#include <exception>
 
 namespace waste {
 
@@ -39,17 +40,21 @@ ThreadPool::ThreadPool(const Options& options)
 {
     assert(options.threadCount >= 1);
     m_workers.reserve(options.threadCount - 1);
-    for (std::uint32_t worker = 1; worker < options.threadCount; ++worker) {
-        std::vector<std::uint32_t> cpu;
-        if (!options.cpus.empty())
-            cpu.push_back(options.cpus[worker % options.cpus.size()]);
-        m_workers.emplace_back([this, worker, cpu] {
-            nameCurrentThread("waste-compute");
-            // A CPU list was checked when it was parsed; a CPU that has gone since then costs speed only.
-            if (!cpu.empty())
-                static_cast<void>(bindCurrentThread(cpu));
-            work(worker);
-        });
+    try {
+        for (std::uint32_t worker = 1; worker < options.threadCount; ++worker) {
+            std::vector<std::uint32_t> cpu;
+            if (!options.cpus.empty())
+                cpu.push_back(options.cpus[worker % options.cpus.size()]);
+            m_workers.emplace_back([this, worker, cpu] {
+                nameCurrentThread("waste-compute");
+                // A CPU list was checked when it was parsed; a CPU that has gone since then costs speed only.
+                if (!cpu.empty())
+                    static_cast<void>(bindCurrentThread(cpu));
+                work(worker);
+            });
+        }
+    } catch (const std::exception&) {
+        // The system is out of threads, or of memory for them. Those that run do the work of all.
     }
 }
 

@@ -24,7 +24,7 @@ namespace waste {
 class ThreadPool {
 public:
     struct Options {
-        std::uint32_t threadCount = 1; // the calling thread included
+        std::uint32_t threadCount = 1; // the calling thread included; fewer where the system has no more
         std::vector<std::uint32_t> cpus = {}; // workers are pinned to these in turn; empty: anywhere
     };
 

@@ -86,6 +86,13 @@ void logWarnings(const Engine::Internals& engine)
         return;
     for (const std::string& warning : engine.container->files().warnings())
         engine.options.log(LogLevel::Warning, warning);
+    const std::uint32_t threadsWanted = computeThreads(engine.options);
+    if (engine.pool.threadCount() < threadsWanted) {
+        engine.options.log(LogLevel::Warning,
+            "the system starts " + std::to_string(engine.pool.threadCount()) + " of " + std::to_string(threadsWanted)
+                + " compute threads and no more, so computing may be slower; a limit on processes or on address space "
+                  "is in the way");
+    }
     if (engine.plan.machine.pages) {
         engine.options.log(LogLevel::Warning,
             engine.plan.loweredForPaging
