@@ -166,10 +166,8 @@ Result<FileDigest> digestFile(
     WASTE_TRY(const Pages pages, Pages::allocate(blockBytes, "checksums"));
     for (std::uint64_t offset = 0; offset < source.sizeBytes();) {
         const auto block = pages.bytes().first(blockBytes);
-        WASTE_TRY(const std::size_t count, source.readUpTo(offset, block));
         const std::uint64_t wanted = std::min<std::uint64_t>(blockBytes, source.sizeBytes() - offset);
-        if (count < wanted)
-            return reason::corrupt(reason::kShortFile, textFromPath(file) + " became shorter while it was read");
+        WASTE_TRY_STATUS(source.readAtLeast(offset, block, wanted));
         digester.update(block.first(wanted));
         offset += wanted;
         WASTE_TRY_STATUS(read(wanted));

@@ -38,23 +38,19 @@ std::uint64_t Trunk::residentBytes(const TrunkEntry& entry)
     return aligned(entry.layout.payloadBytes) + aligned(entry.layout.scaleBytes);
 }
 
-Result<kernels::MatrixView> Trunk::load(
-    const TrunkEntry& entry, std::span<std::byte> target, Verification verification) const
+std::span<std::byte> Trunk::payloadOf(const TrunkEntry& entry, std::span<std::byte> resident)
 {
-    assert(entry.format);
-    assert(target.size() == residentBytes(entry));
-    const TrunkLayout& layout = entry.layout;
-    const auto payload = target.first(layout.payloadBytes);
-    const auto scales = target.subspan(aligned(layout.payloadBytes), layout.scaleBytes);
-    WASTE_TRY_STATUS(m_file.readExactly(entry.offset, payload));
-    WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset, scales));
-    if (verification == Verification::Full) {
-        TensorCheck check(entry);
-        check.addPayload(payload);
-        check.addScales(scales);
-        WASTE_TRY_STATUS(check.result());
-    }
-    return view(entry, layout.rows, target);
+    return resident.first(entry.layout.payloadBytes);
+}
+
+std::span<std::byte> Trunk::scalesOf(const TrunkEntry& entry, std::span<std::byte> resident)
+{
+    return resident.subspan(aligned(entry.layout.payloadBytes), entry.layout.scaleBytes);
+}
+
+kernels::MatrixView Trunk::view(const TrunkEntry& entry, std::span<const std::byte> resident)
+{
+    return viewRows(entry, entry.layout.rows, resident);
 }
 
 Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
@@ -91,22 +87,22 @@ Result<kernels::MatrixView> Trunk::loadRow(
     const auto scales = target.subspan(aligned(layout.rowBytes), layout.scaleRowBytes());
     WASTE_TRY_STATUS(m_file.readExactly(entry.offset + row * layout.rowBytes, payload));
     WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset + row * layout.scaleRowBytes(), scales));
-    return view(entry, 1, target);
+    return viewRows(entry, 1, target);
 }
 
-// The matrix of `rows` rows that lies in `target`: payload, then scales, each from an aligned place on.
-kernels::MatrixView Trunk::view(const TrunkEntry& entry, std::uint32_t rows, std::span<const std::byte> target)
+// The matrix of `rows` rows: payload, then scales, each from an aligned place on.
+kernels::MatrixView Trunk::viewRows(const TrunkEntry& entry, std::uint32_t rows, std::span<const std::byte> resident)
 {
-    assert(reinterpret_cast<std::uintptr_t>(target.data()) % kAlignment == 0);
+    assert(reinterpret_cast<std::uintptr_t>(resident.data()) % kAlignment == 0);
     kernels::MatrixView matrix;
     matrix.format = *entry.format;
     matrix.rows = rows;
     matrix.columns = entry.layout.columns;
     matrix.rowBytes = entry.layout.rowBytes;
-    matrix.payload = target.data();
+    matrix.payload = resident.data();
     if (*entry.format != kernels::WeightFormat::F32) {
         matrix.group = entry.group;
-        matrix.scales = reinterpret_cast<const std::uint16_t*>(target.data() + aligned(rows * entry.layout.rowBytes));
+        matrix.scales = reinterpret_cast<const std::uint16_t*>(resident.data() + aligned(rows * entry.layout.rowBytes));
     }
     return matrix;
 }

@@ -1,9 +1,7 @@
 #include "container/trunk_pass.h"
 
 #include "base/checked.h"
-#include "container/error_reasons.h"
 #include "platform/pages.h"
-#include "platform/path_text.h"
 
 #include <algorithm>
 #include <cassert>
@@ -27,14 +25,6 @@ std::span<const std::byte> partOf(
     const std::uint64_t from = std::max(offset, begin);
     const std::uint64_t to = std::min(offset + bytes, begin + content.size());
     return from < to ? content.subspan(from - begin, to - from) : std::span<const std::byte>();
-}
-
-Status readBlock(const DirectFile& file, std::uint64_t offset, std::span<std::byte> block, std::uint64_t bytes)
-{
-    WASTE_TRY(const std::size_t count, file.readUpTo(offset, block));
-    if (count >= bytes)
-        return {};
-    return reason::corrupt(reason::kShortFile, textFromPath(file.path()) + " became shorter while it was read");
 }
 
 } // namespace
@@ -75,7 +65,7 @@ Status TrunkPass::run(
         block.bytes = std::min<std::uint64_t>(blockBytes, endBytes - block.offset);
         WASTE_TRY_STATUS(advance(block.bytes));
         const auto target = pages.bytes().first(roundUp(block.bytes, std::uint64_t{kDirectIoAlignment}));
-        if (const Status read = readBlock(file, block.offset, target, block.bytes); read) {
+        if (const Status read = file.readAtLeast(block.offset, target, block.bytes); read) {
             block.content = target.first(block.bytes);
         } else {
             block.content = {};

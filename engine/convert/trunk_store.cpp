@@ -31,9 +31,7 @@ Status addChecksum(const DirectFile& file, std::uint64_t offset, std::uint64_t b
     while (bytes > 0) {
         WASTE_TRY_STATUS(progress.checkCancelled());
         const std::uint64_t part = std::min<std::uint64_t>(bytes, block.size());
-        WASTE_TRY(const std::size_t count, file.readUpTo(offset, block.first(roundUp(part, kPageBytes))));
-        if (count < part)
-            return Error{ErrorCode::Corrupt, "short_file", textFromPath(file.path()) + " is too short"};
+        WASTE_TRY_STATUS(file.readAtLeast(offset, block.first(roundUp(part, kPageBytes)), part));
         crc = kernels::crc32(block.first(part), crc);
         offset += part;
         bytes -= part;

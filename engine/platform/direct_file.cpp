@@ -80,18 +80,25 @@ DirectFile& DirectFile::operator=(DirectFile&& other) noexcept
     return *this;
 }
 
-Status DirectFile::readExactly(std::uint64_t offsetBytes, std::span<std::byte> target) const
+Status DirectFile::readAtLeast(std::uint64_t offsetBytes, std::span<std::byte> target, std::size_t bytes) const
 {
+    assert(bytes <= target.size());
     WASTE_TRY(const std::size_t count, readUpTo(offsetBytes, target));
-    if (count == target.size())
+    if (count >= bytes)
         return {};
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(m_path, error);
     const std::uint64_t end = error ? offsetBytes + count : std::min<std::uint64_t>(size, offsetBytes + count);
     return Error{ErrorCode::Corrupt, "short_file",
-        textFromPath(m_path) + " ends at " + std::to_string(end) + ", but " + std::to_string(target.size())
+        textFromPath(m_path) + " ends at " + std::to_string(end) + ", but " + std::to_string(bytes)
             + " bytes are needed at offset " + std::to_string(offsetBytes)
             + ": the file was cut off or is still being written. Copy it again, or wait until it is whole"};
+}
+
+void DirectFile::forget(std::uint64_t offsetBytes, std::uint64_t bytes) const
+{
+    if (!m_isDirect)
+        m_file.forget(offsetBytes, bytes);
 }
 
 Result<std::size_t> DirectFile::readUpTo(std::uint64_t offsetBytes, std::span<std::byte> target) const

@@ -37,10 +37,20 @@ public:
     // Fills `target`. A file that ends earlier is damaged, whenever it was cut (Corrupt, reason short_file).
     // Interrupted and short transfers are continued; a device error (EIO) is tried once more. Errors name file
     // and offset.
-    Status readExactly(std::uint64_t offsetBytes, std::span<std::byte> target) const;
+    Status readExactly(std::uint64_t offsetBytes, std::span<std::byte> target) const
+    {
+        return readAtLeast(offsetBytes, target, target.size());
+    }
+
+    // The same where only the first `bytes` of `target` matter: of the last block of a file the rest is not there.
+    Status readAtLeast(std::uint64_t offsetBytes, std::span<std::byte> target, std::size_t bytes) const;
 
     // The same, but the end of the file is no error: returns how many bytes of `target` are valid.
     Result<std::size_t> readUpTo(std::uint64_t offsetBytes, std::span<std::byte> target) const;
+
+    // What the page cache holds of these bytes of a buffered file may go: nobody will read them again. A system that
+    // cannot be told so keeps it.
+    void forget(std::uint64_t offsetBytes, std::uint64_t bytes) const;
 
     // For AsyncReads, which makes one transfer with it.
     [[nodiscard]] std::intptr_t handleForRead() const

@@ -33,6 +33,8 @@ public:
     // At most 1 GiB is moved by one call. 0 bytes read: the end of the file.
     std::size_t readAt(std::uint64_t offsetBytes, std::span<std::byte> target, std::error_code& error) const;
     std::size_t writeAt(std::uint64_t offsetBytes, std::span<const std::byte> source, std::error_code& error);
+    // The system need not keep these bytes in memory. A hint: nobody hears of a refusal.
+    void forget(std::uint64_t offsetBytes, std::uint64_t bytes) const;
     std::uint64_t sizeBytes(std::error_code& error) const; // an error for what is no ordinary file
     [[nodiscard]] std::uint64_t volume() const; // of the file system; 0: not known
     void resize(std::uint64_t sizeBytes, std::error_code& error);

@@ -121,6 +121,14 @@ std::size_t NativeFile::writeAt(std::uint64_t offsetBytes, std::span<const std::
     return moved < 0 ? 0 : static_cast<std::size_t>(moved);
 }
 
+void NativeFile::forget([[maybe_unused]] std::uint64_t offsetBytes, [[maybe_unused]] std::uint64_t bytes) const
+{
+#if defined(POSIX_FADV_DONTNEED)
+    posix_fadvise(
+        static_cast<int>(m_handle), static_cast<off_t>(offsetBytes), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
+#endif
+}
+
 std::uint64_t NativeFile::sizeBytes(std::error_code& error) const
 {
     error.clear();

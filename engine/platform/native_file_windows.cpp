@@ -111,6 +111,11 @@ std::size_t NativeFile::writeAt(std::uint64_t offsetBytes, std::span<const std::
     return moved;
 }
 
+void NativeFile::forget(std::uint64_t, std::uint64_t) const
+{
+    // Windows takes no such hint for a part of a file.
+}
+
 std::uint64_t NativeFile::sizeBytes(std::error_code& error) const
 {
     error.clear();

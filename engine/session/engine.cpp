@@ -128,8 +128,9 @@ Status loadVision(Engine::Internals& engine, const ProgressSink& progress, const
     const bool lends = cache != nullptr && engine.plan.visionSlotCount > 0;
     if (lends)
         cache->lend();
-    Result<std::unique_ptr<VisionModel>> loaded =
-        VisionModel::load({.files = files, .kernels = engine.kernels, .pool = engine.pool}, progress, cancel);
+    Result<std::unique_ptr<VisionModel>> loaded = VisionModel::load(
+        {.files = files, .kernels = engine.kernels, .pool = engine.pool, .directIo = engine.options.directIo}, progress,
+        cancel);
     if (!loaded) {
         if (lends)
             cache->takeBack();

@@ -3,6 +3,7 @@
 #include "base/crc32.h"
 #include "container/tensor_inventory.h"
 #include "container/trunk.h"
+#include "container/trunk_loader.h"
 #include "container/verification.h"
 #include "experts/bank_store.h"
 #include "platform/path_text.h"
@@ -61,7 +62,8 @@ public:
 private:
     Status loadTrunk()
     {
-        WASTE_TRY(const Trunk trunk, Trunk::open(m_container.directory));
+        const auto access = m_request.options.directIo ? DirectFile::Access::Direct : DirectFile::Access::Buffered;
+        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(m_container.directory, access, Verification::Full));
         const std::uint64_t totalBytes = residentTrunkBytes(m_manifest);
         WASTE_TRY(m_model.trunk, Arena::create(totalBytes, "the trunk"));
         if (m_request.options.lockTrunk)
@@ -70,14 +72,17 @@ private:
             const TrunkEntry* entry = m_manifest.find(spec.name);
             if (entry == nullptr || (isEmbeddingOnDisk(m_manifest) && spec.name == embeddingName(m_manifest.config)))
                 continue; // optional and absent, or read row by row
-            if (m_request.cancel != nullptr && m_request.cancel->isCancelled())
-                return cancelled();
             const auto target = m_model.trunk->take<std::byte>(Trunk::residentBytes(*entry), Trunk::kAlignment);
-            WASTE_TRY(const kernels::MatrixView matrix, trunk.load(*entry, target, Verification::Full));
-            if (!entry->crc32)
-                m_checksums.emplace(spec.name, checksum(*entry, matrix));
-            m_tensors.emplace(spec.name, matrix);
-            report("trunk", m_model.trunk->usedBytes(), totalBytes);
+            m_tensors.emplace(spec.name, loader.add(*entry, target));
+        }
+        WASTE_TRY_STATUS(loader.run([this, totalBytes](std::uint64_t bytes) -> Status {
+            report("trunk", bytes, totalBytes);
+            return m_request.cancel != nullptr && m_request.cancel->isCancelled() ? Status(cancelled()) : Status();
+        }));
+        report("trunk", totalBytes, totalBytes);
+        for (const auto& [name, matrix] : m_tensors) {
+            if (const TrunkEntry* entry = m_manifest.find(name); !entry->crc32)
+                m_checksums.emplace(name, checksum(*entry, matrix));
         }
         return {};
     }

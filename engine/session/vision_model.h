@@ -12,10 +12,12 @@
 #include "waste/types.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace waste {
@@ -39,6 +41,7 @@ public:
         const detail::ModelFiles& files;
         const kernels::KernelTable& kernels;
         ThreadPool& pool;
+        bool directIo = true;
     };
     // Progress "tower" counts bytes. Errors: as describe(), OutOfMemory, Corrupt naming a tensor, Cancelled.
     static Result<std::unique_ptr<VisionModel>> load(
@@ -51,7 +54,11 @@ public:
 
 private:
     VisionModel(const Parts& parts, const VisionConfig& config, Arena arena);
+    using Tensors = std::unordered_map<std::string, kernels::MatrixView>;
+    using Advance = std::function<Status(std::uint64_t bytes)>;
     Status loadWeights(const ProgressSink& progress, const CancelFlag* cancel);
+    Result<Tensors> loadFromContainer(const ContainerFiles& container, const Advance& advance);
+    Result<Tensors> loadFromCheckpoint(const CheckpointFiles& checkpoint, const Advance& advance);
 
     Parts m_parts;
     VisionConfig m_config;

@@ -6,11 +6,11 @@
 #include "container/codebooks.h"
 #include "container/container_files.h"
 #include "container/dequantize.h"
-#include "container/trunk.h"
 #include "platform/pages.h"
 #include "platform/sha.h"
 #include "support/damage.h"
 #include "support/tiny_checkpoint.h"
+#include "support/trunk_tensor.h"
 #include "waste/converter.h"
 
 #include <nlohmann/json.hpp>
@@ -40,14 +40,11 @@ std::string hashOf(std::span<const float> values)
 
 void addTrunk(const ContainerFiles& files, Hashes& hashes)
 {
-    const auto trunk = Trunk::open(files.directory);
-    QVERIFY(trunk);
     for (const TrunkEntry& entry : files.manifest.trunk) {
-        const auto pages = Pages::allocate(Trunk::residentBytes(entry), "test");
-        const auto matrix = trunk->load(entry, pages->bytes(), Verification::Full);
-        QVERIFY2(matrix, entry.name.c_str());
-        std::vector<float> values(std::size_t{matrix->rows} * matrix->columns);
-        dequantize(*matrix, values);
+        const auto tensor = test::TrunkTensor::load(files.directory, entry, Verification::Full);
+        QVERIFY2(tensor, entry.name.c_str());
+        std::vector<float> values(std::size_t{tensor->matrix.rows} * tensor->matrix.columns);
+        dequantize(tensor->matrix, values);
         hashes[entry.name] = hashOf(values);
     }
 }

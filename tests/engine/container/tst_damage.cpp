@@ -6,11 +6,11 @@
 #include "container/codebooks.h"
 #include "container/container_files.h"
 #include "container/dequantize.h"
-#include "container/trunk.h"
 #include "container/verifier.h"
 #include "platform/pages.h"
 #include "platform/sha.h"
 #include "support/damage.h"
+#include "support/trunk_tensor.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -32,15 +32,11 @@ Outcome readEverything(const ContainerFiles& files)
     const auto codebooks = Codebooks::load(files.directory, files.manifest, Verification::Headers, warnings);
     if (!codebooks)
         return codebooks.error();
-    const auto trunk = Trunk::open(files.directory);
-    if (!trunk)
-        return trunk.error();
     for (const TrunkEntry& entry : files.manifest.trunk) {
-        const auto pages = Pages::allocate(Trunk::residentBytes(entry), "test");
         if (!entry.format)
             continue;
-        if (const auto matrix = trunk->load(entry, pages->bytes(), Verification::Headers); !matrix)
-            return matrix.error();
+        if (const auto tensor = test::TrunkTensor::load(files.directory, entry, Verification::Headers); !tensor)
+            return tensor.error();
     }
     const auto record = Pages::allocate(files.manifest.geometry.strideBytes, "test");
     for (std::size_t bank = 0; bank < files.manifest.banks.size(); ++bank) {

@@ -10,6 +10,7 @@
 #include "platform/pages.h"
 #include "platform/sha.h"
 #include "support/damage.h"
+#include "support/trunk_tensor.h"
 
 #include <nlohmann/json.hpp>
 
@@ -64,8 +65,6 @@ void TestGoldenContainers::trunkTensorsDecodeToTheStatedBits()
     QFETCH(QString, name);
     const auto files = ContainerFiles::open(test::goldenContainer(name.toStdString()));
     QVERIFY2(files, qPrintable(files ? QString() : QString::fromStdString(files.error().message)));
-    const auto trunk = Trunk::open(files->directory);
-    QVERIFY(trunk);
     const Json stated = statedValues(name);
     QVERIFY(!stated["trunk"].empty());
     QCOMPARE(stated["trunk"].size(), files->manifest.trunk.size());
@@ -75,13 +74,13 @@ void TestGoldenContainers::trunkTensorsDecodeToTheStatedBits()
         QVERIFY2(entry != nullptr, tensorName.c_str());
         QVERIFY(formatName(*entry->format) == tensor["fmt"].get<std::string>());
         QVERIFY(entry->shape == tensor["shape"].get<std::vector<std::uint64_t>>());
-        const auto pages = Pages::allocate(Trunk::residentBytes(*entry), "test");
-        const auto matrix = trunk->load(*entry, pages->bytes(), Verification::Full);
-        QVERIFY2(matrix, tensorName.c_str());
-        QCOMPARE(reinterpret_cast<std::uintptr_t>(matrix->payload) % 64, std::uintptr_t{0});
-        QCOMPARE(reinterpret_cast<std::uintptr_t>(matrix->scales) % 2, std::uintptr_t{0});
-        std::vector<float> values(std::size_t{matrix->rows} * matrix->columns);
-        dequantize(*matrix, values);
+        const auto loaded = test::TrunkTensor::load(files->directory, *entry, Verification::Full);
+        QVERIFY2(loaded, tensorName.c_str());
+        const kernels::MatrixView& matrix = loaded->matrix;
+        QCOMPARE(reinterpret_cast<std::uintptr_t>(matrix.payload) % 64, std::uintptr_t{0});
+        QCOMPARE(reinterpret_cast<std::uintptr_t>(matrix.scales) % 2, std::uintptr_t{0});
+        std::vector<float> values(std::size_t{matrix.rows} * matrix.columns);
+        dequantize(matrix, values);
         QVERIFY2(hashOf(values) == tensor["sha256"].get<std::string>(), tensorName.c_str());
     }
 }
@@ -94,16 +93,16 @@ void TestGoldenContainers::singleRowsEqualTheRowsOfTheWhole()
     const auto trunk = Trunk::open(files->directory);
     QVERIFY(trunk);
     for (const TrunkEntry& entry : files->manifest.trunk) {
-        const auto whole = Pages::allocate(Trunk::residentBytes(entry), "test");
-        const auto matrix = trunk->load(entry, whole->bytes(), Verification::Headers);
-        QVERIFY(matrix);
+        const auto whole = test::TrunkTensor::load(files->directory, entry, Verification::Headers);
+        QVERIFY(whole);
+        const kernels::MatrixView& matrix = whole->matrix;
         const auto single = Pages::allocate(Trunk::residentRowBytes(entry), "test");
-        for (const std::uint32_t row : {0U, matrix->rows / 2, matrix->rows - 1}) {
+        for (const std::uint32_t row : {0U, matrix.rows / 2, matrix.rows - 1}) {
             const auto loaded = trunk->loadRow(entry, row, single->bytes());
             QVERIFY(loaded);
-            std::vector<float> expected(matrix->columns);
-            std::vector<float> actual(matrix->columns);
-            dequantizeRow(*matrix, row, expected);
+            std::vector<float> expected(matrix.columns);
+            std::vector<float> actual(matrix.columns);
+            dequantizeRow(matrix, row, expected);
             dequantize(*loaded, actual);
             QVERIFY2(hashOf(actual) == hashOf(expected), entry.name.c_str());
         }

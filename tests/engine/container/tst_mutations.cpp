@@ -6,10 +6,10 @@
 #include "container/codebooks.h"
 #include "container/container_files.h"
 #include "container/dequantize.h"
-#include "container/trunk.h"
 #include "container/verifier.h"
 #include "platform/pages.h"
 #include "support/damage.h"
+#include "support/trunk_tensor.h"
 
 #include <nlohmann/json.hpp>
 
@@ -155,14 +155,12 @@ Status useEverything(const fs::path& directory)
     const Manifest& manifest = files.manifest;
     std::vector<std::string> warnings;
     WASTE_TRY(const Codebooks codebooks, Codebooks::load(directory, manifest, Verification::Headers, warnings));
-    WASTE_TRY(const Trunk trunk, Trunk::open(directory));
     for (const TrunkEntry& entry : manifest.trunk) {
         if (!entry.format)
             continue;
-        WASTE_TRY(const Pages pages, Pages::allocate(Trunk::residentBytes(entry), "test"));
-        WASTE_TRY(const auto matrix, trunk.load(entry, pages.bytes(), Verification::Headers));
-        std::vector<float> row(matrix.columns);
-        dequantizeRow(matrix, matrix.rows - 1, row);
+        WASTE_TRY(const auto tensor, test::TrunkTensor::load(directory, entry, Verification::Headers));
+        std::vector<float> row(tensor.matrix.columns);
+        dequantizeRow(tensor.matrix, tensor.matrix.rows - 1, row);
     }
     Status first;
     for (std::size_t bank = 0; bank < manifest.banks.size(); ++bank) {

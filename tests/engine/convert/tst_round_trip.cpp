@@ -9,11 +9,11 @@
 #include "container/codebooks.h"
 #include "container/container_files.h"
 #include "container/dequantize.h"
-#include "container/trunk.h"
 #include "container/verifier.h"
 #include "convert/squared_error.h"
 #include "platform/pages.h"
 #include "support/tiny_checkpoint.h"
+#include "support/trunk_tensor.h"
 #include "waste/converter.h"
 
 #include <QTemporaryDir>
@@ -138,22 +138,19 @@ private:
 
     static void compareTrunk(const Converted& converted)
     {
-        const auto trunk = Trunk::open(converted.container.directory);
-        QVERIFY(trunk.has_value());
         SquaredError total;
         std::size_t denseCount = 0;
         for (const CheckpointTensor& tensor : converted.source->tensors())
             denseCount += isExpertTensor(tensor.name) ? 0U : 1U;
         QCOMPARE(converted.container.manifest.trunk.size(), denseCount);
         for (const TrunkEntry& entry : converted.container.manifest.trunk) {
-            const auto memory = Pages::allocate(Trunk::residentBytes(entry), "test");
-            const auto view =
-                trunk->load(entry, memory->bytes().first(Trunk::residentBytes(entry)), Verification::Full);
-            QVERIFY2(view.has_value(), entry.name.c_str());
-            std::vector<float> values(std::size_t{view->rows} * view->columns);
-            dequantize(*view, values);
+            const auto tensor = test::TrunkTensor::load(converted.container.directory, entry, Verification::Full);
+            QVERIFY2(tensor.has_value(), entry.name.c_str());
+            const kernels::MatrixView& view = tensor->matrix;
+            std::vector<float> values(std::size_t{view.rows} * view.columns);
+            dequantize(view, values);
             const std::vector<float> original = published(*converted.source, entry.name);
-            QVERIFY2(values == nearestForScales(original, *view), entry.name.c_str());
+            QVERIFY2(values == nearestForScales(original, view), entry.name.c_str());
             for (std::size_t i = 0; i < values.size() && entry.format != WeightFormat::F32; ++i)
                 total.add(original[i], values[i]);
         }

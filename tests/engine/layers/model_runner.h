@@ -4,6 +4,7 @@
 #include "container/container_files.h"
 #include "container/tensor_inventory.h"
 #include "container/trunk.h"
+#include "container/trunk_loader.h"
 #include "experts/bank_store.h"
 #include "experts/sequential_experts.h"
 #include "kernels/kernels.h"
@@ -83,15 +84,16 @@ struct TestModel {
         WASTE_TRY(model->files, ContainerFiles::open(directory));
         const Manifest& manifest = model->files->manifest;
         model->config = manifest.config;
-        WASTE_TRY(const Trunk trunk, Trunk::open(directory));
+        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(directory, DirectFile::Access::Direct, Verification::Full));
         ArenaSize size;
         for (const TrunkEntry& entry : manifest.trunk)
             size.take<std::byte>(Trunk::residentBytes(entry));
         WASTE_TRY(model->trunk, Arena::create(size.bytes(), "the trunk"));
         for (const TrunkEntry& entry : manifest.trunk) {
             const auto target = model->trunk->take<std::byte>(Trunk::residentBytes(entry));
-            WASTE_TRY(model->tensors[entry.name], trunk.load(entry, target, Verification::Full));
+            model->tensors[entry.name] = loader.add(entry, target);
         }
+        WASTE_TRY_STATUS(loader.run([](std::uint64_t) { return Status(); }));
         std::vector<std::string> warnings;
         WASTE_TRY(model->codebooks, Codebooks::load(directory, manifest, Verification::Full, warnings));
         WASTE_TRY(std::unique_ptr<const RecordStore> store,
