@@ -68,7 +68,7 @@ inline constexpr std::size_t kTableBlock = 8; // positions
 inline constexpr std::size_t kTableStages = 4;
 inline constexpr std::size_t kTableEntries = 64;
 inline constexpr std::size_t kTableBytes = kTableStages * kTableEntries * sizeof(std::uint16_t); // of a position
-inline constexpr float kTableMax = 32767;
+inline constexpr float kTableMax = 8191; // 14 bits: two sums of seven bits fit a byte
 
 // The bytes of `entries` are laid out as the kernel table that built them likes.
 struct TableInput {

@@ -4,9 +4,10 @@
 
 // Tables of products for routed experts (reduced_inputs.h).
 //
-// A register shuffle looks 32 rows up in 16 bytes at once, so an entry is two bytes in two planes, and a lookup
-// four shuffles a plane, chosen by the upper two bits of the index. Bytes are summed in 16-bit lanes: the lanes as
-// they are, and their upper bytes alone, from which the sums of the lower bytes follow.
+// A register shuffle looks 32 rows up in 16 bytes at once, so an entry is seven bits and seven bits in two planes of
+// bytes, and a lookup four shuffles a plane, chosen by the upper two bits of the index. Two lookups are summed in
+// bytes, the rest in 16-bit lanes: the lanes as they are, and their upper bytes alone, from which the sums of the lower
+// bytes follow.
 
 namespace waste::kernels {
 
@@ -14,7 +15,9 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
-constexpr int kBias = 32768; // what makes an entry unsigned
+constexpr int kPlaneBits = 7;
+constexpr int kBias = 1 << (2 * kPlaneBits - 1); // what makes an entry unsigned
+static_assert(kTableMax < kBias);
 
 // ---- building
 
@@ -71,18 +74,19 @@ __m256i quantize(const float* values, __m256 perUnit)
     const __m256i first = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(values), perUnit));
     const __m256i second = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(values + kWidth), perUnit));
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);
-    return _mm256_xor_si256(words, _mm256_set1_epi16(static_cast<std::int16_t>(-kBias)));
+    return _mm256_add_epi16(words, _mm256_set1_epi16(kBias));
 }
 
 // [stage][plane][entry]
 void storePlanes(const float* values, __m256 perUnit, std::uint8_t* table)
 {
-    const __m256i lowByte = _mm256_set1_epi16(255);
+    const __m256i lowBits = _mm256_set1_epi16((1 << kPlaneBits) - 1);
     for (std::size_t i = 0; i < kTableStages * kTableEntries; i += 32) {
         const __m256i first = quantize(values + i, perUnit);
         const __m256i second = quantize(values + i + 16, perUnit);
-        const __m256i low = _mm256_packus_epi16(_mm256_and_si256(first, lowByte), _mm256_and_si256(second, lowByte));
-        const __m256i high = _mm256_packus_epi16(_mm256_srli_epi16(first, 8), _mm256_srli_epi16(second, 8));
+        const __m256i low = _mm256_packus_epi16(_mm256_and_si256(first, lowBits), _mm256_and_si256(second, lowBits));
+        const __m256i high =
+            _mm256_packus_epi16(_mm256_srli_epi16(first, kPlaneBits), _mm256_srli_epi16(second, kPlaneBits));
         std::uint8_t* const out = table + i / kTableEntries * 2 * kTableEntries + i % kTableEntries;
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permute4x64_epi64(low, 0xD8));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + kTableEntries), _mm256_permute4x64_epi64(high, 0xD8));
@@ -104,21 +108,20 @@ struct ByteSums {
     [[nodiscard]] __m256i lower() const { return _mm256_sub_epi16(all, _mm256_slli_epi16(upper, 8)); }
 };
 
-// 32 indices of one stage: the low four bits, and the upper two in the top bits of bytes.
+// 32 indices of one stage. A shuffle reads the low four bits of a byte, and gives 0 where its top bit is set.
 struct Lookup {
-    __m256i low;
-    __m256i bit4;
-    __m256i bit5;
+    __m256i index; // its bit 5 in the top bit
+    __m256i bit4; // in the top bit
 
     [[nodiscard]] __m256i in(const std::uint8_t* plane) const
     {
-        const auto quarter = [&](std::size_t i) {
+        const auto quarter = [&](std::size_t i, __m256i at) {
             const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(plane) + i);
-            return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), low);
+            return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), at);
         };
-        const __m256i lower = _mm256_blendv_epi8(quarter(0), quarter(1), bit4);
-        const __m256i upper = _mm256_blendv_epi8(quarter(2), quarter(3), bit4);
-        return _mm256_blendv_epi8(lower, upper, bit5);
+        const __m256i other = _mm256_xor_si256(index, _mm256_set1_epi8(-128));
+        return _mm256_or_si256(_mm256_blendv_epi8(quarter(0, index), quarter(1, index), bit4),
+            _mm256_blendv_epi8(quarter(2, other), quarter(3, other), bit4));
     }
 };
 
@@ -154,35 +157,51 @@ RowBytes separate(const std::uint8_t* indices)
     return {order(merge(a, c, b), 0), order(merge(b, a, c), 1), order(merge(c, b, a), 2)};
 }
 
-// Adds what the four stages of one position contribute to 32 rows. 8 positions · 4 stages · 255 fit 16 bits.
-void addPosition(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
+// The four stages of 32 rows.
+struct StageLookups {
+    Lookup stages[kTableStages];
+
+    explicit StageLookups(const RowBytes& bytes)
+    {
+        const auto bitsOf = [](__m256i v, int mask) {
+            return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(mask)));
+        };
+        const auto set = [&](std::size_t stage, __m256i sixBits, __m256i bit4) {
+            // Carries bit 5 into the top bit.
+            stages[stage] = {_mm256_add_epi8(sixBits, _mm256_set1_epi8(0x60)), bit4};
+        };
+        const __m256i last = _mm256_srli_epi16(bytes.third, 2);
+        set(0, bitsOf(bytes.first, 0x3F), _mm256_slli_epi16(bytes.first, 3));
+        set(1,
+            _mm256_or_si256(
+                bitsOf(_mm256_srli_epi16(bytes.first, 6), 0x03), bitsOf(_mm256_slli_epi16(bytes.second, 2), 0x3C)),
+            _mm256_slli_epi16(bytes.second, 5));
+        set(2,
+            _mm256_or_si256(
+                bitsOf(_mm256_srli_epi16(bytes.second, 4), 0x0F), bitsOf(_mm256_slli_epi16(bytes.third, 4), 0x30)),
+            _mm256_slli_epi16(bytes.third, 7));
+        set(3, bitsOf(last, 0x3F), _mm256_slli_epi16(bytes.third, 1));
+    }
+};
+
+// Adds what the four stages of one position contribute to 32 rows. 8 positions · 4 stages · 127 fit 16 bits.
+void addPosition(const RowBytes& bytes, const std::uint8_t* table, ByteSums& low, ByteSums& high)
 {
-    const RowBytes bytes = separate(indices);
-    const __m256i fifteen = _mm256_set1_epi8(15);
-    const auto addStage = [&](const Lookup& lookup, std::size_t stage) {
-        low.add(lookup.in(table + stage * 2 * kTableEntries));
-        high.add(lookup.in(table + stage * 2 * kTableEntries + kTableEntries));
-    };
-    addStage(
-        {_mm256_and_si256(bytes.first, fifteen), _mm256_slli_epi16(bytes.first, 3), _mm256_slli_epi16(bytes.first, 2)},
-        0);
-    const __m256i firstTop = _mm256_and_si256(_mm256_srli_epi16(bytes.first, 6), _mm256_set1_epi8(3));
-    const __m256i secondLow = _mm256_and_si256(_mm256_slli_epi16(bytes.second, 2), _mm256_set1_epi8(12));
-    addStage(
-        {_mm256_or_si256(firstTop, secondLow), _mm256_slli_epi16(bytes.second, 5), _mm256_slli_epi16(bytes.second, 4)},
-        1);
-    addStage({_mm256_and_si256(_mm256_srli_epi16(bytes.second, 4), fifteen), _mm256_slli_epi16(bytes.third, 7),
-                 _mm256_slli_epi16(bytes.third, 6)},
-        2);
-    addStage(
-        {_mm256_and_si256(_mm256_srli_epi16(bytes.third, 2), fifteen), _mm256_slli_epi16(bytes.third, 1), bytes.third},
-        3);
+    const StageLookups lookups(bytes);
+    for (std::size_t stage = 0; stage < kTableStages; stage += 2) {
+        const auto two = [&](const std::uint8_t* planes) {
+            return _mm256_add_epi8(
+                lookups.stages[stage].in(planes), lookups.stages[stage + 1].in(planes + 2 * kTableEntries));
+        };
+        low.add(two(table + stage * 2 * kTableEntries));
+        high.add(two(table + stage * 2 * kTableEntries + kTableEntries));
+    }
 }
 
-// results[r] += scale · (256·high + low − bias) for 32 rows
+// results[r] += scale · (128·high + low − bias) for 32 rows
 void fold(const ByteSums& low, const ByteSums& high, std::size_t lookups, float scale, float* results)
 {
-    const __m256i weights = _mm256_set1_epi32(256 << 16 | 1);
+    const __m256i weights = _mm256_set1_epi32(1 << (16 + kPlaneBits) | 1);
     const __m256i bias = _mm256_set1_epi32(static_cast<int>(lookups) * kBias);
     const __m256 factor = _mm256_set1_ps(scale);
     const auto value = [&](__m256i lowHigh) {
@@ -256,12 +275,17 @@ void multiplyTables(
                 const std::uint8_t* table = tables.entries + position * kTableBytes;
                 ByteSums low;
                 ByteSums high;
+                RowBytes next = separate(indices);
                 for (std::size_t i = 0; i < count; ++i) {
                     // For the next block of positions.
                     _mm_prefetch(indices + kTableBlock * kBlockRows * kBytes, _MM_HINT_T0);
                     _mm_prefetch(indices + kTableBlock * kBlockRows * kBytes + 64, _MM_HINT_T0);
-                    addPosition(indices, table, low, high);
-                    indices += kBlockRows * kBytes;
+                    // A position ahead, so that lookups need not wait for it; the last one is taken apart twice.
+                    const RowBytes bytes = next;
+                    if (i + 1 < count)
+                        indices += kBlockRows * kBytes;
+                    next = separate(indices);
+                    addPosition(bytes, table, low, high);
                     table += kTableBytes;
                 }
                 fold(low, high, count * kTableStages, tables.scales[position / kTableBlock], results + (row - first));
