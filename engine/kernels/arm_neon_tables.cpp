@@ -4,8 +4,9 @@
 
 // Tables of products for routed experts (reduced_inputs.h).
 //
-// One instruction looks sixteen rows up in 64 bytes, so an entry is two bytes in two planes and a lookup one
-// instruction a plane: lower bytes, which are unsigned, and upper ones, which are signed. Both are summed in 16 bits.
+// One instruction looks sixteen rows up in 64 bytes, so an entry is seven bits and seven bits in two planes of bytes
+// and a lookup one instruction a plane: lower bits, which are unsigned, and upper ones, which are signed. Two lookups
+// are summed in bytes, the rest in 16 bits.
 
 namespace waste::kernels {
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
+constexpr int kPlaneBits = 7;
+static_assert(kTableMax < 1 << (2 * kPlaneBits - 1));
 
 // ---- building
 
@@ -67,17 +70,19 @@ int16x8_t quantizeEight(const float* values, float perUnit)
 void storePlanes(const float* values, float perUnit, std::uint8_t* table)
 {
     for (std::size_t i = 0; i < kTableStages * kTableEntries; i += 16) {
-        const uint8x16_t first = vreinterpretq_u8_s16(quantizeEight(values + i, perUnit));
-        const uint8x16_t second = vreinterpretq_u8_s16(quantizeEight(values + i + 8, perUnit));
+        const int16x8_t first = quantizeEight(values + i, perUnit);
+        const int16x8_t second = quantizeEight(values + i + 8, perUnit);
+        const uint8x16_t lowerBytes = vuzp1q_u8(vreinterpretq_u8_s16(first), vreinterpretq_u8_s16(second));
         std::uint8_t* const out = table + i / kTableEntries * 2 * kTableEntries + i % kTableEntries;
-        vst1q_u8(out, vuzp1q_u8(first, second));
-        vst1q_u8(out + kTableEntries, vuzp2q_u8(first, second));
+        vst1q_u8(out, vandq_u8(lowerBytes, vdupq_n_u8((1 << kPlaneBits) - 1)));
+        vst1q_s8(reinterpret_cast<std::int8_t*>(out + kTableEntries),
+            vcombine_s8(vshrn_n_s16(first, kPlaneBits), vshrn_n_s16(second, kPlaneBits)));
     }
 }
 
 // ---- looking up
 
-// What was looked up for sixteen rows. 8 positions · 4 stages · 255 fit 16 bits.
+// What was looked up for sixteen rows, two lookups at a time. 8 positions · 4 stages · 127 fit 16 bits.
 struct Sums {
     uint16x8_t low[2] = {};
     int16x8_t high[2] = {};
@@ -115,20 +120,27 @@ void addPosition(const std::uint8_t* indices, const std::uint8_t* table, Sums (&
     uint8x16x3_t bytes[kParts];
     for (std::size_t part = 0; part < kParts; ++part)
         bytes[part] = vld3q_u8(indices + part * 48);
-    for (std::size_t stage = 0; stage < kTableStages; ++stage) {
-        const uint8x16x4_t low = vld1q_u8_x4(table + stage * 2 * kTableEntries);
-        const uint8x16x4_t high = vld1q_u8_x4(table + (stage * 2 + 1) * kTableEntries);
-        for (std::size_t part = 0; part < kParts; ++part) {
-            const uint8x16_t index = stageIndex(bytes[part], stage);
-            sums[part].add(vqtbl4q_u8(low, index), vreinterpretq_s8_u8(vqtbl4q_u8(high, index)));
+    for (std::size_t stage = 0; stage < kTableStages; stage += 2) {
+        uint8x16_t low[kParts] = {};
+        uint8x16_t high[kParts] = {};
+        for (std::size_t s = stage; s < stage + 2; ++s) {
+            const uint8x16x4_t lowPlane = vld1q_u8_x4(table + s * 2 * kTableEntries);
+            const uint8x16x4_t highPlane = vld1q_u8_x4(table + (s * 2 + 1) * kTableEntries);
+            for (std::size_t part = 0; part < kParts; ++part) {
+                const uint8x16_t index = stageIndex(bytes[part], s);
+                low[part] = vaddq_u8(low[part], vqtbl4q_u8(lowPlane, index));
+                high[part] = vaddq_u8(high[part], vqtbl4q_u8(highPlane, index));
+            }
         }
+        for (std::size_t part = 0; part < kParts; ++part)
+            sums[part].add(low[part], vreinterpretq_s8_u8(high[part]));
     }
 }
 
-// results[r] += scale · (256·high + low) for four rows
+// results[r] += scale · (128·high + low) for four rows
 void foldFour(uint16x4_t low, int16x4_t high, float scale, float* results)
 {
-    const uint32x4_t upper = vreinterpretq_u32_s32(vshll_n_s16(high, 8));
+    const uint32x4_t upper = vreinterpretq_u32_s32(vshll_n_s16(high, kPlaneBits));
     const float32x4_t value = vcvtq_f32_s32(vreinterpretq_s32_u32(vaddw_u16(upper, low)));
     vst1q_f32(results, vfmaq_n_f32(vld1q_f32(results), value, scale));
 }

@@ -2,9 +2,9 @@
 
 #include "kernels/x86_avx512.h"
 
-// Tables of products for routed experts (reduced_inputs.h), laid out as x86_avx2_tables.cpp builds them: two byte
-// planes of 64 entries a stage. A plane is a register, and one permutation looks 64 rows up in it, which is a whole
-// block of indices; it reads the lower six bits of an index and ignores the others.
+// Tables of products for routed experts (reduced_inputs.h), laid out as x86_avx2_tables.cpp builds them: two planes
+// of 64 bytes a stage, seven bits in each. A plane is a register, and one permutation looks 64 rows up in it, which is
+// a whole block of indices; it reads the lower six bits of an index and ignores the others.
 
 namespace waste::kernels {
 
@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 constexpr std::size_t kBlockRows = 64;
 constexpr std::size_t kIndexBytes = 3; // of a position
-constexpr int kBias = 32768; // what makes an entry unsigned
+constexpr int kPlaneBits = 7;
+constexpr int kBias = 1 << (2 * kPlaneBits - 1); // what makes an entry unsigned
+static_assert(kTableMax < kBias);
 constexpr std::size_t kBlocksAtOnce = 4; // share a block's tables while they are in the first-level cache
 
 // ---- building
@@ -62,10 +64,11 @@ void storePlanes(const float* values, __m512 perUnit, std::uint8_t* table)
     for (std::size_t i = 0; i < kTableStages * kTableEntries; i += kFloats) {
         const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_load_ps(values + i), perUnit));
         const __m512i biased = _mm512_add_epi32(whole, _mm512_set1_epi32(kBias));
+        const __m512i low = _mm512_and_si512(biased, _mm512_set1_epi32((1 << kPlaneBits) - 1));
+        const __m512i high = _mm512_srli_epi32(biased, kPlaneBits);
         std::uint8_t* const out = table + i / kTableEntries * 2 * kTableEntries + i % kTableEntries;
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtepi32_epi8(biased));
-        _mm_storeu_si128(
-            reinterpret_cast<__m128i*>(out + kTableEntries), _mm512_cvtepi32_epi8(_mm512_srli_epi32(biased, 8)));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtepi32_epi8(low));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + kTableEntries), _mm512_cvtepi32_epi8(high));
     }
 }
 
@@ -121,7 +124,7 @@ __m512i select(std::uint8_t mask, __m512i a, __m512i b)
     return _mm512_ternarylogic_epi32(_mm512_set1_epi8(static_cast<char>(mask)), a, b, kFirstChooses);
 }
 
-// Adds what the four stages of one position contribute to 64 rows. 8 positions · 4 stages · 255 fit 16 bits.
+// Adds what the four stages of one position contribute to 64 rows. 8 positions · 4 stages · 127 fit 16 bits.
 void addPosition(const std::uint8_t* indices, const std::uint8_t* table, ByteSums& low, ByteSums& high)
 {
     const __m512i a = loadBytes(indices);
@@ -133,18 +136,21 @@ void addPosition(const std::uint8_t* indices, const std::uint8_t* table, ByteSum
     const __m512i stages[kTableStages] = {first,
         select(0x03, _mm512_srli_epi16(first, 6), _mm512_slli_epi16(second, 2)),
         select(0x0F, _mm512_srli_epi16(second, 4), _mm512_slli_epi16(third, 4)), _mm512_srli_epi16(third, 2)};
-#pragma GCC unroll 4
-    for (std::size_t stage = 0; stage < kTableStages; ++stage) {
-        const std::uint8_t* const planes = table + stage * 2 * kTableEntries;
-        low.add(_mm512_permutexvar_epi8(stages[stage], loadBytes(planes)));
-        high.add(_mm512_permutexvar_epi8(stages[stage], loadBytes(planes + kTableEntries)));
+#pragma GCC unroll 2
+    for (std::size_t stage = 0; stage < kTableStages; stage += 2) {
+        const auto two = [&](const std::uint8_t* planes) {
+            return _mm512_add_epi8(_mm512_permutexvar_epi8(stages[stage], loadBytes(planes)),
+                _mm512_permutexvar_epi8(stages[stage + 1], loadBytes(planes + 2 * kTableEntries)));
+        };
+        low.add(two(table + stage * 2 * kTableEntries));
+        high.add(two(table + stage * 2 * kTableEntries + kTableEntries));
     }
 }
 
-// results[r] += scale · (256·high + low − bias) for 64 rows, in an order of their own: see storeRows.
+// results[r] += scale · (128·high + low − bias) for 64 rows, in an order of their own: see storeRows.
 void fold(const ByteSums& low, const ByteSums& high, std::size_t lookups, float scale, float* results)
 {
-    const __m512i weights = _mm512_set1_epi32(256 << 16 | 1);
+    const __m512i weights = _mm512_set1_epi32(1 << (16 + kPlaneBits) | 1);
     const __m512i bias = _mm512_set1_epi32(static_cast<int>(lookups) * kBias);
     const __m512 factor = _mm512_set1_ps(scale);
     const auto add = [&](std::size_t part, __m512i lowHigh) {
