@@ -83,8 +83,8 @@ Finding ioUringFinding(const MachineFacts& machine)
         return {Level::Good, "io_uring", "io_uring can be used."};
     case IoUring::Refused:
         return {Level::Advice, "io_uring",
-            "io_uring is switched off for this user or container (sysctl kernel.io_uring_disabled, or a seccomp "
-            "profile). Reader threads take its place; they cost some CPU time."};
+            "io_uring cannot be used by this user or in this container (sysctl kernel.io_uring_disabled, a seccomp "
+            "profile, or a kernel before 5.6). Reader threads take its place; they cost some CPU time."};
     case IoUring::Absent:
         break;
     }

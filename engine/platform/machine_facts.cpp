@@ -1,5 +1,6 @@
 #include "waste/machine_facts.h"
 
+#include "platform/async_reads.h"
 #include "platform/cgroup.h"
 #include "platform/direct_file.h"
 #include "platform/linux_facts.h"
@@ -14,8 +15,7 @@
 #include <string>
 #include <system_error>
 
-#if defined(__linux__)
-#include <linux/io_uring.h>
+#if defined(WASTE_HAS_LIBURING)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -30,16 +30,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What readers of records will find, by the same trial.
 MachineFacts::IoUring probeIoUring()
 {
-#if defined(__linux__)
-    io_uring_params parameters = {};
-    const long descriptor = syscall(__NR_io_uring_setup, 1, &parameters);
-    if (descriptor >= 0) {
-        close(static_cast<int>(descriptor));
+#if defined(WASTE_HAS_LIBURING)
+    if (AsyncReads::create(1) != nullptr)
         return MachineFacts::IoUring::Available;
-    }
-    return errno == ENOSYS ? MachineFacts::IoUring::Absent : MachineFacts::IoUring::Refused;
+    // No arguments that anybody could accept: only a system without it says that there is no such call.
+    const bool isThere = syscall(__NR_io_uring_setup, 0, nullptr) >= 0 || errno != ENOSYS;
+    return isThere ? MachineFacts::IoUring::Refused : MachineFacts::IoUring::Absent;
 #else
     return MachineFacts::IoUring::Absent;
 #endif
