@@ -17,8 +17,13 @@ constexpr std::uint32_t kMagic = 0x47535557; // "WUSG"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 16; // magic, version, clock
 constexpr std::size_t kEntryBytes = 16; // u16 layer, u16 expert, u32 uses, u32 lastUse, u32 zero
-// 200 times what a Kimi K3 can fill.
-constexpr std::uint64_t kFileBytesMax = std::uint64_t{256} << 20;
+// A list names each expert once. One that says everything four times over is no list of this model.
+constexpr std::uint64_t kRepetitionsMax = 4;
+
+std::uint64_t recordCount(const RecordStore::Grid& grid)
+{
+    return std::uint64_t{grid.layerCount} * grid.expertCount;
+}
 
 bool isThere(const RecordStore::Grid& grid, ExpertKey key)
 {
@@ -39,24 +44,23 @@ Result<UsageList> UsageList::parse(std::span<const std::byte> bytes, const Recor
         return Error{ErrorCode::Corrupt, "usage", "this is no list of used experts"};
     UsageList list;
     list.clock = loadLittle<std::uint64_t>(bytes, 8);
+    list.entries.resize(static_cast<std::size_t>(recordCount(grid))); // by record, until all are known
     for (std::size_t offset = kHeaderBytes; bytes.size() - offset >= kEntryBytes; offset += kEntryBytes) {
         Entry entry;
         entry.key.layer = loadLittle<std::uint16_t>(bytes, offset);
         entry.key.expert = loadLittle<std::uint16_t>(bytes, offset + 2);
         entry.uses = loadLittle<std::uint32_t>(bytes, offset + 4);
         entry.lastUse = loadLittle<std::uint32_t>(bytes, offset + 8);
-        if (isThere(grid, entry.key))
-            list.entries.push_back(entry);
+        if (!isThere(grid, entry.key))
+            continue;
+        const std::size_t layer = std::size_t{entry.key.layer} - grid.firstLayer;
+        Entry& known = list.entries[layer * grid.expertCount + entry.key.expert];
+        if (entry.uses > known.uses)
+            known = entry;
     }
-    // Of several entries for one expert the largest counts.
-    const auto isBefore = [](const Entry& a, const Entry& b) {
-        return std::tuple(placeOf(a), b.uses) < std::tuple(placeOf(b), a.uses);
-    };
-    std::sort(list.entries.begin(), list.entries.end(), isBefore);
-    const auto isSame = [](const Entry& a, const Entry& b) { return a.key == b.key; };
-    list.entries.erase(std::unique(list.entries.begin(), list.entries.end(), isSame), list.entries.end());
-    std::stable_sort(
-        list.entries.begin(), list.entries.end(), [](const Entry& a, const Entry& b) { return a.uses > b.uses; });
+    std::erase_if(list.entries, [](const Entry& entry) { return entry.uses == 0; });
+    std::sort(list.entries.begin(), list.entries.end(),
+        [](const Entry& a, const Entry& b) { return std::tuple(b.uses, placeOf(a)) < std::tuple(a.uses, placeOf(b)); });
     return list;
 }
 
@@ -79,7 +83,8 @@ std::vector<std::byte> UsageList::encode() const
 
 Result<UsageList> UsageList::load(const std::filesystem::path& file, const RecordStore::Grid& grid)
 {
-    WASTE_TRY(const std::string content, readSmallFile(file, kFileBytesMax));
+    const std::uint64_t bytesMax = kHeaderBytes + kRepetitionsMax * recordCount(grid) * kEntryBytes;
+    WASTE_TRY(const std::string content, readSmallFile(file, bytesMax));
     Result<UsageList> list = parse(std::as_bytes(std::span(content)), grid);
     if (!list)
         list.error().message = textFromPath(file) + ": " + list.error().message;

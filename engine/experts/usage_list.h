@@ -23,12 +23,12 @@ struct UsageList {
     std::uint64_t clock = 0; // accesses in all
     std::vector<Entry> entries;
 
-    // What of these bytes names experts that there are: each once, the most used first. Never more than that,
-    // whatever the bytes are. Error: Corrupt for what is no such list.
+    // What of these bytes names experts that there are: each once, by its largest number of uses, the most used first.
+    // Never takes memory for more than that, whatever the bytes are. Error: Corrupt for what is no such list.
     static Result<UsageList> parse(std::span<const std::byte> bytes, const RecordStore::Grid& grid);
     [[nodiscard]] std::vector<std::byte> encode() const; // in the order of the entries
 
-    // Errors: as parse(), NotFound, Io.
+    // Errors: as parse(), Corrupt for a file several times as long as a list of all experts, NotFound, Io.
     static Result<UsageList> load(const std::filesystem::path& file, const RecordStore::Grid& grid);
     // All at once or not at all. Errors: Io, NoSpace.
     [[nodiscard]] Status save(const std::filesystem::path& file) const;

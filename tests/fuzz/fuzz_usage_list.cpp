@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto list = UsageList::parse(std::as_bytes(std::span(data + 2, size - 2)), grid);
     if (!list)
         return 0;
-    if (list->entries.size() > std::size_t{grid.layerCount} * grid.expertCount)
-        std::abort(); // an expert is named twice
+    if (list->entries.capacity() > std::size_t{grid.layerCount} * grid.expertCount)
+        std::abort(); // an expert is named twice, or was while the bytes were looked at
     for (const UsageList::Entry& entry : list->entries) {
         if (entry.key.layer < 1 || entry.key.layer > grid.layerCount || entry.key.expert >= grid.expertCount)
             std::abort();

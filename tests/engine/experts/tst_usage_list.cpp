@@ -84,6 +84,26 @@ private Q_SLOTS:
         QVERIFY(read->entries == someUses().entries);
     }
 
+    // 250 MiB of them took half a gigabyte beside a budget of 66 MiB.
+    void repetitionsTakeNoMemory()
+    {
+        UsageList list = someUses();
+        for (int i = 0; i < 1000; ++i)
+            list.entries.push_back({{2, 4}, 9, 1});
+        const auto read = parsed(encoded(list));
+        QVERIFY(read);
+        QVERIFY(read->entries == someUses().entries);
+        QVERIFY(read->entries.capacity() <= std::size_t{kGrid.layerCount} * kGrid.expertCount);
+
+        const QTemporaryDir directory;
+        const std::filesystem::path file = directory.filePath("usage.waste").toStdString();
+        QVERIFY(list.save(file));
+        const auto loaded = UsageList::load(file, kGrid);
+        QVERIFY(!loaded);
+        QCOMPARE(loaded.error().code, ErrorCode::Corrupt);
+        QCOMPARE(loaded.error().reason, std::string("too_large"));
+    }
+
     void anyOtherBytesAreRefusedOrHarmless()
     {
         QVERIFY(!parsed({}));
