@@ -311,6 +311,7 @@ $)");
         QCOMPARE(scalar.run(run).output, expected.output);
     }
 
+    // With room for two layers' experts: where all of them fit nothing is guessed.
     void whatTheCacheLearnsAndGuessesChangesNoAnswer()
     {
         const QTemporaryDir folder;
@@ -318,11 +319,26 @@ $)");
         const QStringList run = {"run", kModel, "Count from one to five.", "-q"};
         const auto expected = runWaste(run);
         COMPARE_EXIT(expected, 0);
+        const auto floorBytes = runWaste({"plan", kModel, "--json"}).json()["floor_bytes"_L1].toInteger();
+        const QStringList tight = run + QStringList{"--budget", QString::number(floorBytes)};
         const QStringList learning = {"--learn", "--usage", list, "--lock-trunk", "--lookahead", "6"};
-        QCOMPARE(runWaste(run + learning).output, expected.output);
+        QCOMPARE(runWaste(tight + learning).output, expected.output);
         QVERIFY(QFile::exists(list));
-        QCOMPARE(runWaste(run + learning).output, expected.output); // begins with what the first one learned
-        QCOMPARE(runWaste(run + QStringList{"--lookahead", "off"}).output, expected.output);
+        QCOMPARE(runWaste(tight + learning).output, expected.output); // begins with what the first one learned
+
+        const auto reads = [&tight](const QString& lookahead) {
+            const auto stats =
+                runWaste(tight + QStringList{"--lookahead", lookahead, "--json"}).json()["stats"_L1].toObject();
+            return std::pair(stats["bytes_read"_L1].toInteger(), stats["experts_missed"_L1].toInteger());
+        };
+        const auto [plainBytes, plainMisses] = reads("off");
+        QVERIFY(plainMisses > 0);
+        const qint64 recordBytes = plainBytes / plainMisses;
+        QCOMPARE(recordBytes * plainMisses, plainBytes);
+        const auto [bytes, misses] = reads("6");
+        QVERIFY(bytes > misses * recordBytes); // the others came on a guess
+        for (const char* lookahead : {"off", "6", "auto"})
+            QCOMPARE(runWaste(tight + QStringList{"--lookahead", lookahead}).output, expected.output);
     }
 
     void aReplyEndsWhereItIsAskedTo()
