@@ -250,6 +250,8 @@ void StatusModel::describeRunning(View& view) const
         if (m_engine.tokensPerSecond > 0)
             view.figures << StatusFigure{rateText(m_engine.tokensPerSecond), tr("tok/s")};
         view.figures << elapsed;
+        if (m_engine.isPaging)
+            view.note = tr("Short of memory: close other programs");
         break;
     case State::Stopping:
         view.label = tr("Stopping after this token");

@@ -193,7 +193,7 @@ Status ChatDialogue::answer(const std::string& answerId)
             done, total, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     };
     callbacks.began = [&] { m_kept.record(host::ReplyBegan{answerId}); };
-    callbacks.token = [&](bool thinking) { reasoningTokens += thinking ? 1 : 0; };
+    callbacks.token = [&](const TokenEvent&, bool thinking) { reasoningTokens += thinking ? 1 : 0; };
     callbacks.text = [&](const ReplyDelta& delta) {
         printer.text(delta);
         if (!delta.reasoning.empty())

@@ -300,7 +300,7 @@ Status ChatSession::generate(const AnswerRequest& request, const Wanted& wanted,
         ended.expertHits += event.expertHits;
         ended.expertMisses += event.expertMisses;
         m_sampled.push_back(event.id);
-        callbacks.token(reader.isReasoning());
+        callbacks.token(event, reader.isReasoning());
         callbacks.text(reader.feed(event.id));
         const bool isStopId =
             std::find(options.stopIds.begin(), options.stopIds.end(), event.id) != options.stopIds.end();

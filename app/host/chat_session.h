@@ -27,7 +27,8 @@ public:
         PictureRows::Progress looking;
         std::function<void(std::uint64_t done, std::uint64_t total)> reading; // tokens of the prompt
         std::function<void()> began; // reading is over
-        std::function<void(bool thinking)> token; // one was written; its text follows if it has any by itself
+        std::function<void(const TokenEvent& event, bool thinking)>
+            token; // one was written; its text follows if it has any by itself
         std::function<void(const ReplyDelta& delta)> text;
     };
 

@@ -43,6 +43,7 @@ struct EngineStatus {
     std::uint32_t thinkingTokenCount = 0; // contained in it
     std::chrono::milliseconds thinking{0}; // from the start of reading to the last of them
     double tokensPerSecond = 0; // over the last ten seconds; 0 until two tokens came
+    bool isPaging = false; // the last token came while the machine was short of memory
     std::chrono::milliseconds left{0}; // Reading: estimate; 0: not known
     Clock::time_point since = {}; // when this opening or answer began
     ReadingPace pace; // of the model that is open

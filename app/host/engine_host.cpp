@@ -299,6 +299,7 @@ ReplyEnded EngineHost::Worker::run(const AnswerRequest& request)
         status.thinkingTokenCount = static_cast<std::uint32_t>(request.timings.thinkingTokens);
         status.thinking = std::chrono::milliseconds(request.timings.thinkingMs);
         status.tokensPerSecond = 0;
+        status.isPaging = false;
         status.left = {};
         status.since = Clock::now();
         status.error = {};
@@ -338,7 +339,7 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
         });
     };
     callbacks.began = [this, id = request.id] { m_sink(ReplyBegan{id}); };
-    callbacks.token = [this, start, before, rate = RateMeter()](bool thinking) mutable {
+    callbacks.token = [this, start, before, rate = RateMeter()](const TokenEvent& event, bool thinking) mutable {
         const auto now = Clock::now();
         update([&](EngineStatus& status) {
             if (status.phase != Phase::Stopping)
@@ -350,6 +351,7 @@ ChatSession::Callbacks EngineHost::Worker::callbacksFor(const AnswerRequest& req
             ++status.tokenCount;
             status.usedTokens = m_session->usedTokens();
             status.tokensPerSecond = rate.add(now);
+            status.isPaging = event.isPaging;
         });
     };
     callbacks.text = [this, id = request.id](const ReplyDelta& delta) {

@@ -60,6 +60,11 @@ bool machinePages(const std::filesystem::path&)
     return low != FALSE;
 }
 
+std::uint64_t majorFaults()
+{
+    return 0;
+}
+
 ProcessMemory processMemory()
 {
     ProcessMemory memory;
@@ -67,7 +72,6 @@ ProcessMemory processMemory()
     if (GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters))) {
         memory.residentBytes = counters.WorkingSetSize;
         memory.residentPeakBytes = counters.PeakWorkingSetSize;
-        memory.majorFaults = counters.PageFaultCount; // hard and soft faults, not told apart here
     }
     return memory;
 }
@@ -136,14 +140,19 @@ std::uint64_t statusBytes(std::string_view key)
 } // namespace
 #endif
 
+std::uint64_t majorFaults()
+{
+    rusage usage = {};
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_majflt) : 0;
+}
+
 ProcessMemory processMemory()
 {
     ProcessMemory memory;
+#if defined(__APPLE__)
     rusage usage = {};
     if (getrusage(RUSAGE_SELF, &usage) == 0)
-        memory.majorFaults = static_cast<std::uint64_t>(usage.ru_majflt);
-#if defined(__APPLE__)
-    memory.residentPeakBytes = static_cast<std::uint64_t>(usage.ru_maxrss);
+        memory.residentPeakBytes = static_cast<std::uint64_t>(usage.ru_maxrss);
     mach_task_basic_info info = {};
     mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
     if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&info), &count) == KERN_SUCCESS)

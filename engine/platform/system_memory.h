@@ -15,11 +15,14 @@ std::uint64_t usableMemoryBytes(const std::filesystem::path& root = "/");
 // stall information; false on kernels without); macOS and Windows, when the system itself says that memory is short.
 bool machinePages(const std::filesystem::path& root = "/");
 
-// Of this process since it started. 0 where the system does not tell.
+// Pages that this process has waited for since it started because they had to come from a drive. 0 on Windows, which
+// does not tell them from those that were in memory.
+std::uint64_t majorFaults();
+
+// Of this process. 0 where the system does not tell.
 struct ProcessMemory {
     std::uint64_t residentBytes = 0; // now
-    std::uint64_t residentPeakBytes = 0;
-    std::uint64_t majorFaults = 0; // pages that had to come from a disk: the sign of paging
+    std::uint64_t residentPeakBytes = 0; // since it started
 };
 ProcessMemory processMemory();
 

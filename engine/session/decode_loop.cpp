@@ -1,5 +1,7 @@
 // Writing: sample a token, report it, evaluate it, until something ends the run (spec: model 8).
 
+#include "base/size_text.h"
+#include "platform/system_memory.h"
 #include "session/layer_tracer.h"
 #include "session/session_internals.h"
 
@@ -12,10 +14,11 @@ namespace {
 // Fills what a TokenEvent says about the time since the event before it.
 class TokenMeter {
 public:
-    explicit TokenMeter(const Engine::Internals& engine)
+    explicit TokenMeter(Engine::Internals& engine)
         : m_engine(engine)
         , m_cost(costSoFar())
     {
+        m_engine.pagingWatch.begin(majorFaults());
     }
 
     void fill(TokenEvent& event)
@@ -31,6 +34,12 @@ public:
         event.readWaitMs = std::chrono::duration<double, std::milli>(cost.readWait - m_cost.readWait).count();
         m_cost = cost;
         m_last = now;
+
+        const bool wasPaging = m_engine.pagingWatch.isPaging();
+        event.majorFaults = m_engine.pagingWatch.add(majorFaults());
+        event.isPaging = m_engine.pagingWatch.isPaging();
+        if (event.isPaging && !wasPaging)
+            warnOfPaging(event.majorFaults);
     }
     [[nodiscard]] double totalMs() const
     {
@@ -45,7 +54,21 @@ private:
         return m_engine.model->cache != nullptr ? m_engine.model->cache->statistics() : CacheStatistics();
     }
 
-    const Engine::Internals& m_engine;
+    void warnOfPaging(std::uint64_t faults) const
+    {
+        if (!m_engine.options.log)
+            return;
+        const MemoryPlan& plan = m_engine.plan;
+        const std::uint64_t smaller = std::max(plan.floorBytes, plan.budgetBytes - plan.expertCacheBytes / 2);
+        m_engine.options.log(LogLevel::Warning,
+            "this machine is paging: the last token waited for " + std::to_string(faults)
+                + " pages of memory that had been moved to a drive, which is far slower than a smaller expert cache. "
+                  "Close "
+                  "other programs"
+                + (smaller < plan.budgetBytes ? ", or open the model with a RAM budget of " + sizeText(smaller) : ""));
+    }
+
+    Engine::Internals& m_engine;
     const Clock::time_point m_start = Clock::now();
     Clock::time_point m_last = m_start;
     CacheStatistics m_cost;

@@ -7,6 +7,7 @@
 #include "memory/reservation.h"
 #include "sampling/sampler.h"
 #include "session/loaded_model.h"
+#include "session/paging_watch.h"
 #include "session/state_format.h"
 #include "session/vision_model.h"
 #include "waste/container.h"
@@ -55,6 +56,7 @@ struct Engine::Internals {
     std::unique_ptr<Decoder> decoder;
     std::unique_ptr<Sampler> sampler;
     std::uint64_t firstRandomState = 0; // of the stream with the built-in seed
+    PagingWatch pagingWatch; // whoever holds a GenerationLock
 
     std::atomic<bool> generating = false; // see GenerationLock
     Count tokensPrefilled = 0;

@@ -53,6 +53,8 @@ struct TokenEvent {
     std::uint32_t speculativeIssued = 0; // reads begun on a guess
     std::uint32_t speculativeUseful = 0;
     std::uint64_t bytesRead = 0;
+    std::uint64_t majorFaults = 0; // pages that this process waited for since the previous token; 0 on Windows
+    bool isPaging = false; // many of them for several tokens: the machine is short of memory, all of it is far slower
     double ms = 0; // since the previous token
     double readWaitMs = 0; // of them, blocked by reads; the rest was computing
 };

@@ -102,6 +102,11 @@ private Q_SLOTS:
         status.tokenCount = 1;
         model.setEngine(status);
         QCOMPARE(sentence(model), QString("Answering | 1 token | 0.52 tok/s | 6:29 elapsed"));
+        status.isPaging = true;
+        model.setEngine(status);
+        QCOMPARE(sentence(model),
+            QString("Answering | 1 token | 0.52 tok/s | 6:29 elapsed | (Short of memory: close other programs)"));
+        status.isPaging = false;
 
         status.phase = Phase::Stopping;
         status.tokensPerSecond = 0.25;

@@ -197,7 +197,7 @@ private Q_SLOTS:
             ChatSession::Callbacks callbacks;
             callbacks.reading = [](std::uint64_t, std::uint64_t) {};
             callbacks.began = [] {};
-            callbacks.token = [](bool) {};
+            callbacks.token = [](const TokenEvent&, bool) {};
             callbacks.text = [&text](const ReplyDelta& delta) { text += delta.content; };
             const ReplyEnded ended = session.answer(request, m_cancel, callbacks);
             return ended.reason == ReplyEnded::Reason::Done ? text : "failed: " + ended.error.message;
