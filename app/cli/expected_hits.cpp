@@ -21,7 +21,7 @@ constexpr Point kMeasured[] = {{0, 0}, {0.97, 0.31}, {1.9, 0.45}, {3.9, 0.597}, 
 
 double expectedHitRate(const MemoryPlan& plan)
 {
-    if (plan.expertCacheBytes >= plan.allExpertsBytes)
+    if (plan.expertSlotCount >= plan.recordCount)
         return 1;
     const double tokens = static_cast<double>(plan.expertCacheBytes)
         / static_cast<double>(std::max<std::uint64_t>(plan.workingSetBytes, 1));

@@ -81,8 +81,7 @@ private:
         add(plan.floorBytes + plan.workingSetBytes, "the floor and one token's experts");
         add(plan.floorBytes + 2 * plan.workingSetBytes, "the floor and two tokens' experts");
         add(plan.recommendedBytes, "the floor and three tokens' experts: recommended");
-        WASTE_TRY(const std::uint64_t everything, budgetForAllExperts(container, plan));
-        add(everything, "all experts");
+        add(plan.everythingBytes, "all experts");
         if (plan.budgetBytes >= plan.floorBytes) // else nothing opens with it
             add(plan.budgetBytes, hasBudget() ? "your --budget" : "what it takes without --budget");
 
@@ -92,19 +91,6 @@ private:
             rows.push_back({planned, meaning});
         }
         return rows;
-    }
-
-    // More than the floor and the experts: a budget with room also reads prompts in longer chunks. What these take is
-    // added until there is no longer one.
-    Result<std::uint64_t> budgetForAllExperts(const Container& container, const MemoryPlan& plan) const
-    {
-        std::uint64_t budget = plan.floorBytes + plan.allExpertsBytes;
-        for (;;) {
-            WASTE_TRY(const MemoryPlan planned, planWith(container, budget));
-            if (planned.expertCacheBytes >= plan.allExpertsBytes)
-                return budget;
-            budget += plan.allExpertsBytes - planned.expertCacheBytes;
-        }
     }
 
     Result<MemoryPlan> planWith(const Container& container, std::uint64_t budgetBytes) const

@@ -52,12 +52,16 @@ std::uint64_t safeShareBytes(const Machine& machine)
     return machine.usableBytes - machine.usableBytes / 8;
 }
 
-// The budget that keeps every record in a slot; the minimum cache is in the floor already.
+// The minimum cache is in the floor already. A larger budget reads prompts in longer chunks, which take their part of
+// it, so that goes on until there is none longer.
 std::uint64_t everythingBytes(const MemoryPlan& plan, const ModelSizes& sizes)
 {
-    const std::uint64_t slots = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount * slotBytes(sizes.recordBytes);
-    const std::uint64_t missing = slots - std::min(slots, plan.minimumExpertCacheBytes);
-    return plan.floorBytes + longestChunk(sizes, missing).extraBytes + std::max(plan.allExpertsBytes, missing);
+    const std::uint64_t slots = plan.recordCount * slotBytes(sizes.recordBytes);
+    const std::uint64_t missing = std::max(plan.allExpertsBytes, slots - std::min(slots, plan.minimumExpertCacheBytes));
+    std::uint64_t left = missing;
+    while (left < missing + longestChunk(sizes, left).extraBytes)
+        left = missing + longestChunk(sizes, left).extraBytes;
+    return plan.floorBytes + left;
 }
 
 // The rule of streaming 7.3, in its order.
@@ -69,7 +73,7 @@ Choice chooseBudget(const MemoryPlan& plan, const ModelSizes& sizes)
     const std::uint64_t floor = plan.floorBytes;
     if (floor > cap)
         return {cap, Rule::Floor}; // refused by check()
-    const std::uint64_t everything = everythingBytes(plan, sizes);
+    const std::uint64_t everything = plan.everythingBytes;
     if (everything <= usable / 5 * 3)
         return {everything, Rule::Everything};
     for (std::uint64_t count = 3; count >= 1; --count) {
@@ -105,9 +109,9 @@ void makeRoomForVision(MemoryPlan& plan, std::uint64_t visionBytes)
     const std::uint64_t spare = plan.rule == MemoryPlan::Rule::Everything || plan.budgetBytes < plan.floorBytes
         ? 0
         : plan.budgetBytes - plan.floorBytes;
-    if (spare < visionBytes)
-        plan.budgetBytes =
-            std::max(plan.budgetBytes, std::min(plan.budgetBytes + visionBytes, safeShareBytes(plan.machine)));
+    const std::uint64_t grown = std::min(plan.budgetBytes + visionBytes, safeShareBytes(plan.machine));
+    if (spare < visionBytes && grown >= plan.floorBytes + visionBytes)
+        plan.budgetBytes = std::max(plan.budgetBytes, grown);
 }
 
 // A chunk for prefill, and the cache with the rest of the budget.
@@ -122,9 +126,8 @@ void divideBudget(MemoryPlan& plan, const ModelSizes& sizes, VisionUse vision)
     if (plan.budgetBytes < plan.floorBytes || sizes.expertCount == 0)
         return;
     plan.expertCacheBytes = left - plan.largerChunkBytes + plan.minimumExpertCacheBytes;
-    const auto slots = [&sizes](std::uint64_t bytes) {
-        const std::uint64_t records = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
-        return static_cast<std::uint32_t>(std::min(records, bytes / slotBytes(sizes.recordBytes)));
+    const auto slots = [&](std::uint64_t bytes) {
+        return static_cast<std::uint32_t>(std::min(plan.recordCount, bytes / slotBytes(sizes.recordBytes)));
     };
     plan.expertSlotCount = slots(plan.expertCacheBytes);
     plan.visionSlotCount = plan.expertSlotCount - slots(plan.expertCacheBytes - forVision);
@@ -160,6 +163,7 @@ Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request
     plan.visionExtraBytes = isAtOnce ? 0 : sizes.visionBytes;
     plan.visionBytes = isAtOnce ? sizes.visionBytes : 0;
     plan.allExpertsBytes = sizes.allExpertsBytes;
+    plan.recordCount = std::uint64_t{sizes.moeLayerCount} * sizes.expertCount;
     plan.workingSetBytes = (record * k * Saturated{sizes.moeLayerCount}).value;
     // Two tokens' experts of one layer, and a slot for each expert of one even where records are tiny.
     if (sizes.expertCount > 0)
@@ -175,6 +179,7 @@ Result<MemoryPlan> planMemory(const ModelSizes& sizes, const MemoryPlan::Request
         return Error{ErrorCode::Unsupported, "too_large", "the model's sizes exceed what 64 bits can count"};
     plan.floorBytes = floor.value;
     plan.recommendedBytes = recommended.value;
+    plan.everythingBytes = everythingBytes(plan, sizes);
 
     const Choice choice =
         request.budgetBytes != 0 ? Choice{request.budgetBytes, MemoryPlan::Rule::Explicit} : chooseBudget(plan, sizes);

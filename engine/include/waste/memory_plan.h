@@ -58,10 +58,12 @@ struct MemoryPlan {
     std::uint64_t recommendedBytes = 0;
     std::uint64_t workingSetBytes = 0; // record · k · MoE layers
     std::uint64_t allExpertsBytes = 0;
+    std::uint64_t recordCount = 0; // experts of all layers
+    std::uint64_t everythingBytes = 0; // the budget with a slot for each of them
     Machine machine;
     std::uint64_t budgetBytes = 0; // chosen or asked for
     std::uint64_t expertCacheBytes = 0;
-    std::uint32_t expertSlotCount = 0;
+    std::uint32_t expertSlotCount = 0; // at most recordCount
     Rule rule = Rule::Explicit;
     bool loweredForPaging = false; // half of what the rule gives above the floor, because the machine pages
     bool aboveSafeShare = false; // budget > 7/8 of usable RAM: the machine may page

@@ -180,6 +180,45 @@ private Q_SLOTS:
         QCOMPARE(plan.budgetBytes, plain.budgetBytes + (500 << 20));
     }
 
+    // Wherever the chunks' steps lie: also where a longer chunk's share is only in reach by what a shorter one added.
+    void whereEverythingIsChosenEveryRecordHasASlot_data()
+    {
+        QTest::addColumn<uint>("experts");
+        QTest::addColumn<qulonglong>("chunkBytes");
+        for (const uint experts : {4U, 28U, 64U, 200U}) {
+            for (const qulonglong mebibytes : {0ULL, 1ULL, 9ULL, 40ULL, 90ULL})
+                QTest::addRow("%u experts, chunks of %llu MiB", experts, mebibytes) << experts << (mebibytes << 20);
+        }
+    }
+    void whereEverythingIsChosenEveryRecordHasASlot()
+    {
+        QFETCH(uint, experts);
+        QFETCH(qulonglong, chunkBytes);
+        ModelSizes sizes = kimiLinear(4096);
+        sizes.expertCount = experts;
+        sizes.expertsPerToken = 4;
+        sizes.visionBytes = 600 << 20;
+        for (std::uint32_t tokens = 64; tokens <= 1024; tokens *= 2)
+            sizes.prefillChunks.push_back({tokens, chunkBytes * (tokens / 64 - 1)});
+        int everythingCount = 0;
+        for (std::uint64_t blocks = 1; blocks <= 1024; blocks += 1 + blocks / 3) {
+            sizes.recordBytes = blocks * 4096;
+            sizes.allExpertsBytes = std::uint64_t{26} * experts * sizes.recordBytes;
+            for (const VisionUse vision : {VisionUse::Never, VisionUse::WhenNeeded, VisionUse::FromTheStart}) {
+                const MemoryPlan plan = planOf(sizes, {.vision = vision}, machineOf(32));
+                const MemoryPlan asked =
+                    planOf(sizes, {.budgetBytes = plan.everythingBytes, .vision = vision}, machineOf(32));
+                QCOMPARE(asked.expertSlotCount, 26 * experts);
+                if (plan.rule != MemoryPlan::Rule::Everything)
+                    continue;
+                ++everythingCount;
+                QCOMPARE(plan.expertSlotCount, 26 * experts);
+                QCOMPARE(plan.visionSlotCount, 0U);
+            }
+        }
+        QVERIFY(everythingCount > 30);
+    }
+
     void whatTheProgramAndKeptStatesTakeIsCounted()
     {
         const MemoryPlan plan = planOf(kimiK3(4096), {}, machineOf(64));
