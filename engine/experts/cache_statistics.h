@@ -23,7 +23,7 @@ struct CacheStatistics {
     std::uint32_t slotsUsed = 0;
     std::uint32_t slotCount = 0;
     std::chrono::nanoseconds readWait = {}; // the consumer was blocked by reads
-    std::chrono::nanoseconds diskBusy = {}; // at least one read was under way
+    std::chrono::nanoseconds diskBusy = {}; // at least one read was under way; up to the last that ended
     LatencyHistogram::Summary latency; // of whole records
 };
 

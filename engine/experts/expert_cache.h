@@ -171,7 +171,7 @@ private:
     std::size_t m_recalledEnd = 0; // those before this have been looked at
     std::vector<Clock::time_point> m_loadingSince; // [slots]
     std::uint32_t m_loadingCount = 0;
-    Clock::time_point m_busySince;
+    Clock::time_point m_busySince; // while reads are under way: their time is counted up to here
     GuessWidth m_guessWidth;
 
     bool m_hasReaders = false; // set once, by create()

@@ -70,10 +70,10 @@ ReadQueue::Job ExpertCache::startLoading(std::uint32_t slot)
 void ExpertCache::finishLoading(std::uint32_t slot, const Status& status)
 {
     const Clock::time_point now = Clock::now();
-    if (--m_loadingCount == 0) {
-        const std::chrono::nanoseconds busy = now - m_busySince;
-        CacheCounters::add(m_counters.diskBusyNs, static_cast<std::uint64_t>(busy.count()));
-    }
+    --m_loadingCount;
+    // At every end, and not when the drive falls idle alone: a busy drive may work for minutes without a pause.
+    const std::chrono::nanoseconds busy = now - std::exchange(m_busySince, now);
+    CacheCounters::add(m_counters.diskBusyNs, static_cast<std::uint64_t>(busy.count()));
     CacheCounters::add(m_counters.readsIssued, 1);
     if (status) {
         CacheCounters::add(m_counters.bytesRead, m_grid.recordBytes);

@@ -562,6 +562,23 @@ private Q_SLOTS:
         QVERIFY(statistics.diskBusy >= std::chrono::milliseconds(20));
     }
 
+    // Like the bytes: up to the read that ended last, also while the drive has not been idle since.
+    void aDriveIsBusyAlsoWhileAnotherReadIsUnderWay()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 2);
+        disk.close({1, 0});
+        const std::uint16_t experts[] = {0, 1};
+        cache->announce(1, experts);
+        disk.waitUntilSomebodyWaits();
+        QCOMPARE(cache->acquireNext()->expert, 1);
+        const auto busy = cache->statistics().diskBusy;
+        disk.open();
+        QVERIFY(busy.count() > 0);
+        QVERIFY(cache->acquireNext());
+        QVERIFY(cache->statistics().diskBusy > busy);
+    }
+
     void withoutACacheEveryAccessReadsIntoOneBuffer_data() { addReaderRows(); }
     void withoutACacheEveryAccessReadsIntoOneBuffer()
     {
