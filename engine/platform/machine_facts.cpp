@@ -15,7 +15,8 @@
 #include <string>
 #include <system_error>
 
-#if defined(WASTE_HAS_LIBURING)
+#if defined(__linux__)
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -44,7 +45,26 @@ MachineFacts::IoUring probeIoUring()
 #endif
 }
 
-std::uint64_t lockLimitBytes()
+// Whether the limit on locked memory holds. It does not for CAP_IPC_LOCK, as root has it; the "root" of a container
+// may have it in name alone. So it is tried, with pages that are never touched.
+bool mayLockMoreThan([[maybe_unused]] std::uint64_t limitBytes)
+{
+#if defined(__linux__)
+    const std::size_t bytes = static_cast<std::size_t>(limitBytes) + kDirectIoAlignment;
+    if (bytes < limitBytes)
+        return false;
+    void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+        return false;
+    const bool isLocked = mlock2(pages, bytes, MLOCK_ONFAULT) == 0;
+    munmap(pages, bytes);
+    return isLocked;
+#else
+    return false;
+#endif
+}
+
+std::uint64_t lockableBytes()
 {
 #if defined(_WIN32)
     return 0;
@@ -52,7 +72,8 @@ std::uint64_t lockLimitBytes()
     rlimit limit = {};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
         return 0;
-    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : std::uint64_t{limit.rlim_cur};
+    const bool isLimited = limit.rlim_cur != RLIM_INFINITY && !mayLockMoreThan(limit.rlim_cur);
+    return isLimited ? std::uint64_t{limit.rlim_cur} : UINT64_MAX;
 #endif
 }
 
@@ -93,7 +114,7 @@ MachineFacts MachineFacts::detect()
     facts.controlGroupVersion = waste::controlGroupVersion(root);
     facts.availableBytes = meminfoBytes("MemAvailable", root);
     facts.swapBytes = meminfoBytes("SwapTotal", root);
-    facts.lockableBytes = lockLimitBytes();
+    facts.lockableBytes = waste::lockableBytes();
     facts.hugePages = hugePagesSetting(root);
     facts.ioUring = probeIoUring();
     facts.logicalCpus = logicalCpuCount();
