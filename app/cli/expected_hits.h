@@ -7,7 +7,7 @@
 namespace waste::cli {
 
 // The share of expert accesses that a cache of the planned size can be expected to answer, by how many tokens'
-// worth of experts it holds; measured on routing traces without lookahead (spec: streaming 3.4).
+// worth of experts it holds; measured on routing traces without lookahead, which adds to it.
 double expectedHitRate(const MemoryPlan& plan);
 std::string expectedHitsText(const MemoryPlan& plan); // "about 45 %"
 

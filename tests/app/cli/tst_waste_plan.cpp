@@ -108,6 +108,33 @@ private Q_SLOTS:
         QVERIFY2(below.output.contains("the least that it opens with\n"), below.output.constData());
     }
 
+    // The first three points of the replayed routes (engine/README.md, Streaming), to five percent.
+    void expectedHitsAreThoseThatWereMeasured_data()
+    {
+        QTest::addColumn<double>("tokens");
+        QTest::addColumn<QString>("hits");
+        QTest::newRow("34.9") << 0.97 << "about 35 %";
+        QTest::newRow("47.4") << 1.93 << "about 45 %";
+        QTest::newRow("60.6") << 3.87 << "about 60 %";
+    }
+    void expectedHitsAreThoseThatWereMeasured()
+    {
+        QFETCH(double, tokens);
+        QFETCH(QString, hits);
+        const QJsonObject plan = runWaste({"plan", kModel, "--json"}).json();
+        const double floor = plan["floor_bytes"_L1].toDouble();
+        const double cache = tokens * (plan["recommended_bytes"_L1].toDouble() - floor) / 3;
+        const auto budget = qint64(floor - plan["min_expert_cache"_L1].toDouble() + cache);
+        const QStringList asked = {"plan", kModel, "--json", "--table", "--budget", QString::number(budget)};
+        const QJsonArray table = runWaste(asked).json()["table"_L1].toArray();
+        QStringList found;
+        for (const auto& row : table) {
+            if (qint64(row.toObject()["budget_bytes"_L1].toDouble()) == budget)
+                found << row.toObject()["expected_hits"_L1].toString();
+        }
+        QCOMPARE(found, QStringList{hits});
+    }
+
     // 64 bytes are never meant.
     void aBudgetWithoutItsUnitIsExplained()
     {
