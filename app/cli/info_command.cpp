@@ -1,3 +1,4 @@
+#include "cli/budget_rule.h"
 #include "cli/build_line.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -105,6 +106,7 @@ private:
             object["backend"] = engine->backend();
             object["exact_kernels"] = engine->exactKernels();
             object["budget_bytes"] = plan.budgetBytes;
+            object["budget_rule"] = nameOf(plan.rule);
         }
         return object;
     }
@@ -125,8 +127,8 @@ private:
         row("expert cache", host::formatSize(plan.expertCacheBytes));
         if (engine)
             row("loaded",
-                host::formatSize(plan.budgetBytes) + " budget, " + engine->backend() + " kernels"
-                    + (engine->exactKernels() ? ", all exact" : ""));
+                host::formatSize(plan.budgetBytes) + " budget (" + std::string(reasonForBudget(plan)) + "), "
+                    + engine->backend() + " kernels" + (engine->exactKernels() ? ", all exact" : ""));
         row("format",
             info.format == ModelInfo::Format::Container ? "container v" + std::to_string(kContainerFormat)
                                                         : "published checkpoint, exact weights");

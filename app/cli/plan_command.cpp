@@ -1,3 +1,4 @@
+#include "cli/budget_rule.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/expected_hits.h"
@@ -41,8 +42,8 @@ public:
     Arguments declare() override
     {
         Arguments arguments("plan MODEL [OPTIONS]",
-            "Shows how a RAM budget would be divided, without loading weights. Exit code 1 if the budget\n"
-            "given is below the floor.");
+            "Shows how a RAM budget would be divided, or which one the model would take without one and why. Loads\n"
+            "no weights. Exit code 1 if the budget given is below the floor.");
         declareModel(arguments, m_flags);
         arguments.group("Plan");
         arguments.flag("--table", m_table, "compare budgets");
@@ -115,6 +116,8 @@ private:
             object["expert_cache_bytes"] = isBelowFloor(plan) ? ordered_json(-1) : ordered_json(plan.expertCacheBytes);
             object["prefill_chunk_tokens"] = plan.prefillChunkTokens;
             object["prefill_chunk_bytes"] = plan.largerChunkBytes;
+        } else {
+            object["choice"] = choice(plan);
         }
         if (m_table) {
             object["table"] = ordered_json::array();
@@ -122,6 +125,16 @@ private:
                 object["table"].push_back(tableRow(row.plan));
         }
         return object;
+    }
+
+    // What it opens with where no budget is given; null: not at all.
+    static ordered_json choice(const MemoryPlan& plan)
+    {
+        if (!plan.check())
+            return {};
+        return {{"rule", nameOf(plan.rule)}, {"budget_bytes", plan.budgetBytes},
+            {"expert_cache_bytes", plan.expertCacheBytes}, {"prefill_chunk_tokens", plan.prefillChunkTokens},
+            {"prefill_chunk_bytes", plan.largerChunkBytes}};
     }
 
     std::string text(const MemoryPlan& plan, const std::vector<TableRow>& rows) const
@@ -144,17 +157,31 @@ private:
                 "\n" + row("with --image", formatSize(plan.visionExtraBytes)) + " more, taken from the expert cache\n";
         if (plan.machine.pages)
             text += "\n  this machine is paging: without --budget the expert cache gets half of its usual size\n";
-        if (hasBudget()) {
-            const std::string hint = forgottenUnitHint(plan.budgetBytes);
-            text += "\n  budget "
-                + (hint.empty() ? formatSize(plan.budgetBytes) : std::to_string(plan.budgetBytes) + " bytes");
-            text += isBelowFloor(plan) ? " is BELOW the floor — open would fail\n"
-                                       : " -> expert cache " + formatSize(plan.expertCacheBytes)
-                    + ", prompts in chunks of " + std::to_string(plan.prefillChunkTokens) + " tokens\n";
-            if (!hint.empty())
-                text += "  " + hint + "\n";
-        }
+        text += "\n" + (hasBudget() ? budgetText(plan) : choiceText(plan));
         return rows.empty() ? text : text + "\n" + tableText(rows);
+    }
+
+    static std::string shares(const MemoryPlan& plan)
+    {
+        return " -> expert cache " + host::formatSize(plan.expertCacheBytes) + ", prompts in chunks of "
+            + std::to_string(plan.prefillChunkTokens) + " tokens\n";
+    }
+
+    std::string budgetText(const MemoryPlan& plan) const
+    {
+        const std::string hint = forgottenUnitHint(plan.budgetBytes);
+        const std::string budget =
+            hint.empty() ? host::formatSize(plan.budgetBytes) : std::to_string(plan.budgetBytes) + " bytes";
+        return "  budget " + budget + (isBelowFloor(plan) ? " is BELOW the floor — open would fail\n" : shares(plan))
+            + (hint.empty() ? "" : "  " + hint + "\n");
+    }
+
+    static std::string choiceText(const MemoryPlan& plan)
+    {
+        if (const Status opens = plan.check(); !opens)
+            return "  without --budget it does not open: " + opens.error().message + "\n";
+        return "  without --budget " + host::formatSize(plan.budgetBytes) + " (" + std::string(reasonForBudget(plan))
+            + ")" + shares(plan);
     }
 
     // With a decimal, which tells the budgets of a small model apart.

@@ -81,6 +81,29 @@ private Q_SLOTS:
         QVERIFY(outcome.output.contains("  budget 1.00 GiB -> expert cache "));
     }
 
+    void withoutABudgetItSaysWhichOneItTakesAndWhy()
+    {
+        const QJsonObject plan = runWaste({"plan", kModel, "--json"}).json();
+        const QJsonObject choice = plan["choice"_L1].toObject();
+        QCOMPARE(choice["rule"_L1].toString(), QString("everything"));
+        QVERIFY(choice["expert_cache_bytes"_L1].toDouble() > plan["min_expert_cache"_L1].toDouble());
+        QVERIFY(choice["budget_bytes"_L1].toDouble() > plan["floor_bytes"_L1].toDouble());
+        QVERIFY(choice["prefill_chunk_tokens"_L1].toInt() >= 64);
+        static const QRegularExpression line(
+            R"(^  without --budget \d+ MiB \(all experts fit\) -> expert cache \d+ MiB, prompts in chunks of \d+ tokens$)",
+            QRegularExpression::MultilineOption);
+        const auto text = runWaste({"plan", kModel});
+        QVERIFY2(line.match(text.output).hasMatch(), text.output.constData());
+        QVERIFY(!runWaste({"plan", kModel, "--budget", "1G", "--json"}).json().contains("choice"));
+
+        // What opens is what was said.
+        const QJsonObject loaded = runWaste({"info", kModel, "--load", "--json"}).json();
+        QCOMPARE(loaded["budget_bytes"_L1], choice["budget_bytes"_L1]);
+        QCOMPARE(loaded["budget_rule"_L1], choice["rule"_L1]);
+        const auto given = runWaste({"info", kModel, "--load", "--budget", "1G"});
+        QVERIFY2(given.output.contains("1.00 GiB budget (as asked for), "), given.output.constData());
+    }
+
     void theTableTellsBudgetsApart()
     {
         const auto table = runWaste({"plan", kModel, "--table"});
