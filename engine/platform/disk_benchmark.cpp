@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -224,14 +225,24 @@ private:
         const auto start = Clock::now();
         const auto deadline = start + m_options.timePerRun;
         std::vector<std::thread> threads;
-        for (std::uint32_t t = 0; t < depth; ++t) {
-            threads.emplace_back([&, t] {
-                const auto target = pages.bytes().subspan(t * pieceBytes, pieceBytes);
-                outcomes[t] = readUntil(deadline, target, RecordOrder(t + 1), next, runs[t]);
-            });
+        threads.reserve(depth);
+        try {
+            for (std::uint32_t t = 0; t < depth; ++t) {
+                threads.emplace_back([&, t] {
+                    const auto target = pages.bytes().subspan(t * pieceBytes, pieceBytes);
+                    outcomes[t] = readUntil(deadline, target, RecordOrder(t + 1), next, runs[t]);
+                });
+            }
+        } catch (const std::exception&) {
+            // The system is out of threads, or of memory for them. Fewer would measure something else.
         }
+        const std::size_t started = threads.size();
         for (std::thread& thread : threads)
             thread.join();
+        if (started < depth)
+            return Error{ErrorCode::OutOfMemory, "threads",
+                "the system starts " + std::to_string(started) + " of " + std::to_string(depth)
+                    + " threads and no more, so that many reads cannot be under way; measure fewer at a time"};
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
         Run all;

@@ -2,42 +2,17 @@
 // everything that the pieces wrote visible afterwards.
 
 #include "kernels/thread_pool.h"
+#include "support/few_threads.h"
 
 #include <QTest>
 
 #include <chrono>
-#include <fstream>
-#include <pthread.h>
+#include <optional>
 #include <set>
-#include <sys/resource.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 using namespace waste;
-
-namespace {
-
-// 0: not to be found out.
-std::uint64_t addressSpaceBytes()
-{
-    std::uint64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-// Of a new thread.
-std::uint64_t stackBytes()
-{
-    pthread_attr_t attributes = {};
-    std::size_t bytes = 0;
-    pthread_attr_init(&attributes);
-    pthread_attr_getstacksize(&attributes, &bytes);
-    pthread_attr_destroy(&attributes);
-    return bytes;
-}
-
-} // namespace
 
 class TestThreadPool : public QObject {
     Q_OBJECT
@@ -104,20 +79,14 @@ private Q_SLOTS:
         QCOMPARE(workers.size(), std::size_t{2});
     }
 
-    // Room for a few stacks more, as under a limit on a user's or a container's threads.
     void aSystemThatIsOutOfThreadsGivesAPoolOfThoseItStarted()
     {
-        const std::uint64_t takenBytes = addressSpaceBytes();
-        if (takenBytes == 0)
+        constexpr std::uint32_t kWanted = test::FewThreads::kMax;
+        std::optional<test::FewThreads> few(std::in_place);
+        if (!few->isLimited())
             QSKIP("this system does not tell how much address space is taken");
-        rlimit before = {};
-        QCOMPARE(getrlimit(RLIMIT_AS, &before), 0);
-        rlimit tight = before;
-        tight.rlim_cur = takenBytes + 3 * stackBytes() + stackBytes() / 2;
-        QCOMPARE(setrlimit(RLIMIT_AS, &tight), 0);
-        constexpr std::uint32_t kWanted = 64; // stacks of threads that have ended are used again: some of eight more
         ThreadPool pool({.threadCount = kWanted});
-        QCOMPARE(setrlimit(RLIMIT_AS, &before), 0);
+        few.reset();
 
         QVERIFY(pool.threadCount() > 1);
         QVERIFY(pool.threadCount() < kWanted);

@@ -1,6 +1,7 @@
 // The disk benchmark reads what it should and leaves nothing behind. What it measures is not looked at.
 
 #include "support/failing_disk.h"
+#include "support/few_threads.h"
 #include "support/small_drive.h"
 
 #include "waste/disk_benchmark.h"
@@ -66,6 +67,20 @@ private Q_SLOTS:
         QVERIFY(!report->wroteTestFile);
         QCOMPARE(report->fileBytes, std::uint64_t{2 * kLarge});
         QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files).size(), 3);
+    }
+
+    void aSystemThatIsOutOfThreadsIsSaidSo()
+    {
+        DiskBenchmarkOptions options = quickOptions(m_folder->path());
+        options.recordBytes = 4096;
+        options.depths = {test::FewThreads::kMax};
+        const test::FewThreads few;
+        if (!few.isLimited())
+            QSKIP("this system does not tell how much address space is taken");
+        const auto report = measureDisk(options);
+        QVERIFY(!report);
+        QCOMPARE(report.error().reason, std::string("threads"));
+        QVERIFY(QDir(m_folder->path()).isEmpty());
     }
 
     void whatAnotherRunLeftIsNotMeasured()
