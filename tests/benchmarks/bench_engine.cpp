@@ -14,12 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-BenchEngine::Run difference(const Statistics& before, const Statistics& after)
+BenchEngine::Run difference(const Statistics& before, const Statistics& after, std::uint64_t recordBytes)
 {
     BenchEngine::Run run;
     run.tokens = after.tokensPrefilled + after.tokensDecoded - before.tokensPrefilled - before.tokensDecoded;
     run.seconds = (after.prefillMs + after.decodeMs - before.prefillMs - before.decodeMs) / 1000;
     run.bytesRead = after.bytesRead - before.bytesRead;
+    const std::uint64_t wastedReads = after.speculativeWasted - before.speculativeWasted;
+    run.wastedBytes = std::min(run.bytesRead, wastedReads * recordBytes);
     run.waitSeconds = (after.readWaitMs - before.readWaitMs) / 1000;
     run.diskBusySeconds = (after.diskBusyMs - before.diskBusyMs) / 1000;
     run.hits = after.expertHits - before.expertHits;
@@ -62,7 +64,7 @@ Result<BenchEngine::Run> BenchEngine::prefill(std::uint32_t tokenCount)
     m_session->reset();
     const Statistics before = m_engine->statistics();
     WASTE_TRY_STATUS(m_session->append(prompt));
-    return difference(before, m_engine->statistics());
+    return difference(before, m_engine->statistics(), m_engine->container().info().expertRecordBytes);
 }
 
 Result<BenchEngine::Run> BenchEngine::decode(std::uint32_t tokenCount, std::uint32_t rounds)
@@ -86,7 +88,7 @@ Result<BenchEngine::Run> BenchEngine::decodeOnce(std::uint32_t tokenCount)
     GenerateOptions generate;
     generate.tokensMax = tokenCount + 1;
     WASTE_TRY_STATUS(m_session->generate(generate, {}));
-    return difference(before, m_engine->statistics());
+    return difference(before, m_engine->statistics(), m_engine->container().info().expertRecordBytes);
 }
 
 Result<std::vector<double>> BenchEngine::layerSeconds(std::uint32_t tokenCount)

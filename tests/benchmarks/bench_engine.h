@@ -27,6 +27,7 @@ public:
         std::uint64_t tokens = 0;
         double seconds = 0;
         std::uint64_t bytesRead = 0;
+        std::uint64_t wastedBytes = 0; // of them, on guesses that were wrong
         double waitSeconds = 0;
         double diskBusySeconds = 0;
         std::uint64_t hits = 0;
@@ -36,6 +37,11 @@ public:
         [[nodiscard]] double bytesPerToken() const
         {
             return static_cast<double>(bytesRead) / static_cast<double>(tokens);
+        }
+        // What would have been read had every guess been right.
+        [[nodiscard]] double demandBytesPerToken() const
+        {
+            return static_cast<double>(bytesRead - wastedBytes) / static_cast<double>(tokens);
         }
     };
     // Reads the prompt into an empty session.
