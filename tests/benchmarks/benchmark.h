@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace waste::benchmark {
 
 // One line of the table. `limit` is what the machine allows in the same unit, measured in the same run; 0: none is
-// known. The ratio is value to limit, or limit to value where less is better, so that more of it is always better;
+// known. A value without a limit may have a `reference` in its place: another line of this run, or what a rule allows.
+// The ratio is value to limit or reference, or the inverse where less is better, so that more of it is always better;
 // `goalRatio` is what we want of it, 0: no goal.
 struct Line {
     std::string name;
@@ -20,15 +22,15 @@ struct Line {
     double limit = 0;
     double goalRatio = 0;
     bool lessIsBetter = false;
-    double goal = 0; // in the unit of the value, where there is no limit; 0: none
+    double reference = 0;
 
-    [[nodiscard]] double ratio() const // with a limit
+    // Empty: there is nothing to compare with.
+    [[nodiscard]] std::optional<double> ratio() const
     {
-        return lessIsBetter ? limit / value : value / limit;
-    }
-    [[nodiscard]] bool isMissed() const // the goal
-    {
-        return lessIsBetter ? value > goal : value < goal;
+        const double other = limit > 0 ? limit : reference;
+        if (other <= 0)
+            return std::nullopt;
+        return lessIsBetter ? other / value : value / other;
     }
 };
 
@@ -71,7 +73,6 @@ MemoryBandwidth measureMemory(Table& table);
 // GB/s of all threads once more, 0 if there is no memory to read: neighbours on the machine take their share now and
 // then, so a long run is measured against the better of before and after.
 double memoryRateOfAllThreads();
-void measureTrunk(Table& table, const MemoryBandwidth& memory);
 // Of recorded routes, one JSON line a token (`waste bench --record-routes`).
 void measureRoutes(Table& table, const std::string& fileName);
 void measureKernels(Table& table, const MemoryBandwidth& memory);

@@ -51,6 +51,13 @@ Result<BenchEngine::Run> decodeCached(Table& table, const DecodeRun& what)
     return run;
 }
 
+void addPrefill(Table& table, const std::string& name, const BenchEngine::Run& prefill, const BenchEngine::Run& decode,
+    double goalRatio)
+{
+    table.add(
+        {.name = name, .value = prefill.rate(), .unit = "tok/s", .goalRatio = goalRatio, .reference = decode.rate()});
+}
+
 Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::Run& cached)
 {
     WASTE_TRY(const auto container, Container::open(what.model));
@@ -84,7 +91,7 @@ Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::
     if (!what.withPrefill)
         return {};
     WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
-    table.add({what.name + ", prefill of 512, disk-bound, against decode", prefill.rate(), "tok/s", run.rate(), 8});
+    addPrefill(table, what.name + ", prefill of 512, disk-bound, against decode", prefill, run, 8);
     table.add({what.name + ", disk rate in that prefill",
         static_cast<double>(prefill.bytesRead) / prefill.seconds / 1e9, "GB/s", diskRate / 1e9});
     return {};
@@ -109,7 +116,7 @@ Status measureCachedPrefill(Table& table, const std::string& name, const std::fi
     WASTE_TRY_STATUS(engine.prefill(kLongPromptTokens));
     WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
     WASTE_TRY(const BenchEngine::Run decode, engine.decode(16, kRounds));
-    table.add({name + ", prefill of 512, cached, against decode", prefill.rate(), "tok/s", decode.rate(), 5});
+    addPrefill(table, name + ", prefill of 512, cached, against decode", prefill, decode, 5);
     return {};
 }
 

@@ -61,10 +61,8 @@ int main(int argc, char** argv)
     Table table(options.form);
     BenchModels models(options.models, table);
     const MemoryBandwidth memory = measureMemory(table);
-    if (wanted("kernels")) {
-        measureTrunk(table, memory);
+    if (wanted("kernels"))
         measureKernels(table, memory);
-    }
     if (wanted("vision"))
         measureVision(table);
     if (wanted("conversion"))

@@ -96,8 +96,9 @@ Status measure(Table& table, const std::filesystem::path& folder)
             table.add({.name = name + "of the reduced kernels, of that",
                 .value = kPercent * added / conversion,
                 .unit = "%",
+                .goalRatio = 1,
                 .lessIsBetter = true,
-                .goal = kPercent * kShareMax});
+                .reference = kPercent * kShareMax});
         }
     }
     return {};

@@ -1,11 +1,11 @@
 // Products with the trunk's matrices as the decoder computes them, one vector and many, one core and all.
 
-#include "benchmark.h"
+#include "benchmark_kernels.h"
 
 #include "base/half.h"
-#include "kernels/kernels.h"
 #include "layers/linear.h"
 #include "memory/arena.h"
+#include "multiply_add_peak.h"
 #include "platform/pages.h"
 #include "platform/threads.h"
 
@@ -62,10 +62,8 @@ private:
 
 class TrunkBenchmark {
 public:
-    TrunkBenchmark(Table& table, const MemoryBandwidth& memory, const kernels::KernelTable& kernels)
-        : m_table(table)
-        , m_memory(memory)
-        , m_kernels(kernels)
+    explicit TrunkBenchmark(const KernelRun& run)
+        : m_run(run)
         , m_x(std::size_t{kColumns} * kManyTokens)
         , m_y(std::size_t{kRows} * kManyTokens)
     {
@@ -81,16 +79,18 @@ public:
         const std::uint32_t cores = physicalCoreCount();
         const std::string title = "trunk " + name + " 12288x7168, ";
         const double gigabytes = matrix.bytes() / 1e9;
+        Table& table = m_run.table;
+        const MemoryBandwidth& memory = m_run.memory;
         const double exact = seconds(matrix.view(), Arithmetic::Exact, 1, 1);
-        m_table.add({title + "one vector, exact, one core", gigabytes / exact, "GB/s", m_memory.oneThread});
+        table.add({title + "one vector, exact, one core", gigabytes / exact, "GB/s", memory.oneThread});
         const double one = seconds(matrix.view(), Arithmetic::Reduced, 1, 1);
-        m_table.add({title + "one vector, one core", gigabytes / one, "GB/s", m_memory.oneThread, kGoalOneCore});
+        table.add({title + "one vector, one core", gigabytes / one, "GB/s", memory.oneThread, kGoalOneCore});
         const double all = seconds(matrix.view(), Arithmetic::Reduced, 1, cores);
-        m_table.add({title + "one vector, all cores", gigabytes / all, "GB/s", m_memory.allThreads, kGoalAllCores});
+        table.add({title + "one vector, all cores", gigabytes / all, "GB/s", memory.allThreads, kGoalAllCores});
         const double many = seconds(matrix.view(), Arithmetic::Reduced, kManyTokens, 1);
         const double rate = double{kRows} * kColumns * kManyTokens / many / 1e9;
-        m_table.add(
-            {.name = title + "64 vectors, one core", .value = rate, .unit = "GMAC/s", .goal = kGoalMultiplyAdds});
+        const double limit = kWordsPerFloat * m_run.multiplyAdds;
+        table.add({title + "64 vectors, one core", rate, "GMAC/s", limit, kGoalMultiplyAdds / limit});
         return {};
     }
 
@@ -104,30 +104,24 @@ private:
         auto arena = Arena::create(size.bytes(), "planes");
         if (!arena)
             return 0;
-        const Compute compute{m_kernels, pool, tiles, PlaneScratch::carve(*arena, kColumns, kManyTokens), arithmetic};
+        const Compute compute{
+            m_run.kernels, pool, tiles, PlaneScratch::carve(*arena, kColumns, kManyTokens), arithmetic};
         return bestSeconds(3, [&] { project(compute, {m_x.data(), kColumns, tokens}, matrix, {m_y.data(), kRows}); });
     }
 
-    Table& m_table;
-    const MemoryBandwidth& m_memory;
-    const kernels::KernelTable& m_kernels;
+    const KernelRun& m_run;
     std::vector<float> m_x; // [tokens][columns]
     std::vector<float> m_y; // [tokens][rows]
 };
 
 } // namespace
 
-void measureTrunk(Table& table, const MemoryBandwidth& memory)
+void measureTrunk(const KernelRun& run)
 {
-    const auto selected = kernels::selectKernels();
-    if (!selected) {
-        table.note(selected.error().message);
-        return;
-    }
-    TrunkBenchmark benchmark(table, memory, **selected);
+    TrunkBenchmark benchmark(run);
     for (const auto& [format, name] : {std::pair(WeightFormat::Q4G, "Q4G"), std::pair(WeightFormat::Q8G, "Q8G")})
         if (const Status status = benchmark.measure(format, name); !status)
-            table.note(status.error().message);
+            run.table.note(status.error().message);
 }
 
 } // namespace waste::benchmark

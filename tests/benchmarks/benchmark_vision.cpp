@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -88,34 +87,6 @@ private:
     VisionWeights m_weights;
 };
 
-// The whole process's, because what it measures takes too long to be left alone by everything else on the machine.
-template<typename Work>
-double processorSeconds(Work&& work)
-{
-    const std::clock_t start = std::clock();
-    work();
-    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-// In 10^9 a second.
-double multiplyAddPeak(ThreadPool& pool)
-{
-    constexpr std::uint64_t kRoundsEach = 4'000'000;
-    constexpr int kTries = 5;
-    std::vector<float> sinks(pool.threadCount() * std::size_t{16});
-    const auto once = [&] {
-        pool.parallelFor(pool.threadCount(), 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
-            for (std::uint32_t i = begin; i < end; ++i)
-                multiplyAdd(kRoundsEach, sinks[i * std::size_t{16}]);
-        });
-    };
-    double seconds = processorSeconds(once); // of all threads together
-    for (int i = 1; i < kTries; ++i)
-        seconds = std::min(seconds, processorSeconds(once));
-    const double secondsEach = seconds / pool.threadCount();
-    return static_cast<double>(kRoundsEach * kMultiplyAddsPerRound) * pool.threadCount() / secondsEach / 1e9;
-}
-
 Status measure(Table& table, const kernels::KernelTable& kernels, const std::vector<std::uint32_t>& threadCounts)
 {
     VisionConfig config;
@@ -130,7 +101,7 @@ Status measure(Table& table, const kernels::KernelTable& kernels, const std::vec
         ThreadPool pool({.threadCount = threads});
         const VisionTower tower({config, weights.weights(), kernels, pool});
         const std::string cores = threads == 1 ? "one core" : "all cores";
-        const double peak = multiplyAddPeak(pool);
+        const double peak = multiplyAddPeak(kernels, pool);
         Status status;
         int calls = 0;
         double elapsed = 0;
@@ -143,7 +114,7 @@ Status measure(Table& table, const kernels::KernelTable& kernels, const std::vec
         });
         const double seconds = cpuSeconds / calls / threads;
         WASTE_TRY_STATUS(std::move(status));
-        const double peakAfter = multiplyAddPeak(pool);
+        const double peakAfter = multiplyAddPeak(kernels, pool);
         const double limit = std::max(peak, peakAfter); // the machine may have been quieter before or afterwards
         table.add({"multiply-adds in registers, " + cores, limit, "GMAC/s"});
         table.add({"vision tower of K3, 1,024 patches, " + cores,

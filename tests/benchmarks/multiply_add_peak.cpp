@@ -1,28 +1,32 @@
 #include "multiply_add_peak.h"
 
-#include <cstddef>
+#include "multiply_add_loop.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 namespace waste::benchmark {
 
-void multiplyAdd(std::uint64_t rounds, float& sink)
+double multiplyAddPeak(const kernels::KernelTable& kernels, ThreadPool& pool)
 {
-    using Vector = float __attribute__((vector_size(32)));
-    constexpr std::size_t kChains = 12;
-    const Vector zero = {};
-    const Vector factor = zero + 0.999F + sink;
-    const Vector term = zero + 0.001F;
-    // Each chain has a start of its own: the compiler computes chains that begin alike only once.
-    Vector chains[kChains];
-    for (std::size_t i = 0; i < kChains; ++i)
-        chains[i] = zero + static_cast<float>(i);
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 12
-        for (Vector& chain : chains)
-            chain = chain * factor + term;
-    }
-#pragma GCC unroll 12
-    for (const Vector& chain : chains)
-        sink += chain[0] * 1e-30F;
+    constexpr std::uint64_t kRoundsEach = 4'000'000;
+    constexpr int kTries = 5;
+    const bool isWide = std::string_view(kernels.name).starts_with("avx512");
+    const auto work = isWide ? multiplyAdd512 : multiplyAdd256;
+    const std::uint64_t lanes = isWide ? 16 : 8;
+    std::vector<float> sinks(pool.threadCount() * std::size_t{16});
+    const auto once = [&] {
+        pool.parallelFor(pool.threadCount(), 1, [&](std::uint32_t begin, std::uint32_t end, std::uint32_t) {
+            for (std::uint32_t i = begin; i < end; ++i)
+                work(kRoundsEach, sinks[i * std::size_t{16}]);
+        });
+    };
+    double seconds = processorSeconds(once); // of all threads together
+    for (int i = 1; i < kTries; ++i)
+        seconds = std::min(seconds, processorSeconds(once));
+    const double secondsEach = seconds / pool.threadCount();
+    return static_cast<double>(kRoundsEach * kMultiplyAddChains * lanes) * pool.threadCount() / secondsEach / 1e9;
 }
 
 } // namespace waste::benchmark
