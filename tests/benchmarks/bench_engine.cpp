@@ -91,23 +91,25 @@ Result<BenchEngine::Run> BenchEngine::decodeOnce(std::uint32_t tokenCount)
     return difference(before, m_engine->statistics(), m_engine->container().info().expertRecordBytes);
 }
 
-Result<std::vector<double>> BenchEngine::layerSeconds(std::uint32_t tokenCount)
+Result<std::vector<double>> BenchEngine::layerSeconds(std::uint32_t rounds)
 {
-    WASTE_TRY_STATUS(m_session->checkpoint());
-    WASTE_TRY_STATUS(decodeOnce(tokenCount)); // its experts are in the cache now
-    WASTE_TRY_STATUS(m_session->rollBack());
-
+    const std::vector<TokenId> token = randomIds(1, m_engine->container().info().vocabularySize);
     std::vector<double> fastest(m_engine->container().info().layerCount, std::numeric_limits<double>::max());
     auto last = Clock::now();
-    GenerateOptions generate;
-    generate.tokensMax = tokenCount + 1;
-    generate.layerSink = [&](const LayerTrace& trace) {
+    AppendOptions append;
+    append.layerSink = [&](const LayerTrace& trace) {
         const auto now = Clock::now();
         fastest[trace.layer] = std::min(fastest[trace.layer], std::chrono::duration<double>(now - last).count());
         last = now;
     };
-    WASTE_TRY_STATUS(m_session->generate(generate, {}));
+    WASTE_TRY_STATUS(m_session->checkpoint());
+    WASTE_TRY_STATUS(m_session->append(token)); // its experts are in the cache now
     WASTE_TRY_STATUS(m_session->rollBack());
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        last = Clock::now();
+        WASTE_TRY_STATUS(m_session->append(token, append));
+        WASTE_TRY_STATUS(m_session->rollBack());
+    }
     return fastest;
 }
 

@@ -49,8 +49,9 @@ public:
     // Decodes the same tokens several times over from where the session stands, and reports the fastest round. The
     // first is a warm-up: with a cache that holds the experts of them all, later rounds read nothing.
     Result<Run> decode(std::uint32_t tokenCount, std::uint32_t rounds);
-    // Seconds of each layer in the fastest of several decoded tokens, behind whatever was appended or restored.
-    Result<std::vector<double>> layerSeconds(std::uint32_t tokenCount);
+    // Seconds of each layer in the fastest of several rounds of one token, the same wherever the session stands: behind
+    // nothing, or whatever was appended or restored.
+    Result<std::vector<double>> layerSeconds(std::uint32_t rounds);
 
     [[nodiscard]] Session& session() { return *m_session; }
     [[nodiscard]] const Engine& engine() const { return *m_engine; }
