@@ -8,14 +8,11 @@
 #define NOMINMAX
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
-// after windows.h
-#include <psapi.h>
 #else
 #include <sys/resource.h>
 #include <unistd.h>
 #endif
 #if defined(__APPLE__)
-#include <mach/mach.h>
 #include <sys/sysctl.h>
 #endif
 #if defined(__linux__)
@@ -65,17 +62,6 @@ std::uint64_t majorFaults()
     return 0;
 }
 
-ProcessMemory processMemory()
-{
-    ProcessMemory memory;
-    PROCESS_MEMORY_COUNTERS counters = {};
-    if (GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters))) {
-        memory.residentBytes = counters.WorkingSetSize;
-        memory.residentPeakBytes = counters.PeakWorkingSetSize;
-    }
-    return memory;
-}
-
 #else
 
 std::uint64_t physicalMemoryBytes()
@@ -121,47 +107,10 @@ bool machinePages(const std::filesystem::path& root)
 }
 #endif
 
-#if defined(__linux__)
-namespace {
-
-// One figure of /proc/self/status. The peak of getrusage() is no use: a program inherits it from the one
-// that forked it.
-std::uint64_t statusBytes(std::string_view key)
-{
-    std::ifstream status("/proc/self/status");
-    std::string line;
-    while (std::getline(status, line)) {
-        if (line.starts_with(key))
-            return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024; // "VmHWM:   123 kB"
-    }
-    return 0;
-}
-
-} // namespace
-#endif
-
 std::uint64_t majorFaults()
 {
     rusage usage = {};
     return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_majflt) : 0;
-}
-
-ProcessMemory processMemory()
-{
-    ProcessMemory memory;
-#if defined(__APPLE__)
-    rusage usage = {};
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        memory.residentPeakBytes = static_cast<std::uint64_t>(usage.ru_maxrss);
-    mach_task_basic_info info = {};
-    mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
-    if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&info), &count) == KERN_SUCCESS)
-        memory.residentBytes = info.resident_size;
-#else
-    memory.residentBytes = statusBytes("VmRSS:");
-    memory.residentPeakBytes = statusBytes("VmHWM:");
-#endif
-    return memory;
 }
 
 #endif

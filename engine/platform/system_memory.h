@@ -19,11 +19,4 @@ bool machinePages(const std::filesystem::path& root = "/");
 // does not tell them from those that were in memory.
 std::uint64_t majorFaults();
 
-// Of this process. 0 where the system does not tell.
-struct ProcessMemory {
-    std::uint64_t residentBytes = 0; // now
-    std::uint64_t residentPeakBytes = 0; // since it started
-};
-ProcessMemory processMemory();
-
 } // namespace waste

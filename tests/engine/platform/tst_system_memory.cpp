@@ -3,6 +3,7 @@
 #include "platform/cgroup.h"
 #include "platform/pages.h"
 #include "platform/system_memory.h"
+#include "support/process_memory.h"
 
 #include <QDir>
 #include <QFile>
@@ -125,23 +126,23 @@ private Q_SLOTS:
     void touchedPagesAppearInThePeakAndStayThere()
     {
         constexpr std::size_t kBytes = std::size_t{64} << 20;
-        const ProcessMemory before = processMemory();
+        const test::ProcessMemory before = test::processMemory();
         QVERIFY(before.residentBytes > 0);
         QVERIFY(before.residentPeakBytes >= before.residentBytes);
         {
             const auto pages = Pages::allocate(kBytes, "a test");
             QVERIFY(pages);
             std::memset(pages->bytes().data(), 1, kBytes);
-            QVERIFY(processMemory().residentBytes >= before.residentBytes + kBytes * 9 / 10);
+            QVERIFY(test::processMemory().residentBytes >= before.residentBytes + kBytes * 9 / 10);
         }
-        const ProcessMemory after = processMemory();
+        const test::ProcessMemory after = test::processMemory();
         QVERIFY(after.residentBytes < before.residentBytes + kBytes / 2);
         QVERIFY(after.residentPeakBytes >= before.residentBytes + kBytes * 9 / 10);
     }
 
     void pagesAreZeroedAlignedAndCostNothingUntilTouched()
     {
-        const ProcessMemory before = processMemory();
+        const test::ProcessMemory before = test::processMemory();
         for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{20480}, std::uint64_t{256} << 20}) {
             const auto pages = Pages::allocate(bytes, "a test");
             QVERIFY(pages);
@@ -150,7 +151,7 @@ private Q_SLOTS:
             QCOMPARE(pages->bytes().front(), std::byte{0});
             QCOMPARE(pages->bytes().back(), std::byte{0});
         }
-        QVERIFY(processMemory().residentPeakBytes < before.residentPeakBytes + (std::uint64_t{32} << 20));
+        QVERIFY(test::processMemory().residentPeakBytes < before.residentPeakBytes + (std::uint64_t{32} << 20));
         QVERIFY(Pages::allocate(0, "a test"));
     }
 

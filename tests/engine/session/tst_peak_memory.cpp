@@ -2,8 +2,8 @@
 
 #include "session_fixture.h"
 
-#include "platform/system_memory.h"
 #include "support/picture_formats.h"
+#include "support/process_memory.h"
 
 using namespace waste;
 using namespace waste::test;
@@ -15,7 +15,7 @@ private Q_SLOTS:
     // The smaller budget first: the peak of a process never falls again.
     void staysWithinTheBudget()
     {
-        if (processMemory().residentPeakBytes == 0)
+        if (test::processMemory().residentPeakBytes == 0)
             QSKIP("this system does not tell the peak");
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         QSKIP("a sanitizer takes memory of its own");
@@ -25,7 +25,7 @@ private Q_SLOTS:
         const Result<MemoryPlan> plan =
             MemoryPlan::compute(*container, {.contextTokens = kContextTokens, .threadCount = 2}, Machine::detect());
         WASTE_VERIFY_OK(plan);
-        const std::uint64_t before = processMemory().residentPeakBytes;
+        const std::uint64_t before = test::processMemory().residentPeakBytes;
         const std::unique_ptr<Engine> engine =
             openEngine(container, {.budgetBytes = plan->floorBytes, .contextTokens = kContextTokens, .threadCount = 2});
         const std::unique_ptr<Session> session = openSession(*engine);
@@ -37,7 +37,7 @@ private Q_SLOTS:
         generate.tokensMax = 32;
         WASTE_VERIFY_OK(session->generate(generate, [](const TokenEvent&) { return TokenAction::Continue; }));
 
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         qInfo("peak %.1f MiB, before opening %.1f MiB, budget %.1f MiB", double(peak) / 1048576,
             double(before) / 1048576, double(plan->floorBytes) / 1048576);
         QVERIFY(peak <= plan->floorBytes + plan->floorBytes / 100);
@@ -46,7 +46,7 @@ private Q_SLOTS:
 
     void staysWithinALargerBudgetWithLongerChunks()
     {
-        if (processMemory().residentPeakBytes == 0)
+        if (test::processMemory().residentPeakBytes == 0)
             QSKIP("this system does not tell the peak");
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         QSKIP("a sanitizer takes memory of its own");
@@ -60,7 +60,7 @@ private Q_SLOTS:
         const Result<MemoryPlan> least = MemoryPlan::compute(*container, request, Machine::detect());
         WASTE_VERIFY_OK(least);
         QCOMPARE(least->prefillChunkTokens, 64U);
-        const std::uint64_t before = processMemory().residentPeakBytes;
+        const std::uint64_t before = test::processMemory().residentPeakBytes;
         request.budgetBytes = automatic->floorBytes + (std::uint64_t{64} << 20);
         const std::unique_ptr<Engine> engine = openEngine(container,
             {.budgetBytes = request.budgetBytes, .contextTokens = kContextTokens, .threadCount = 2, .chunkTokens = 0});
@@ -72,7 +72,7 @@ private Q_SLOTS:
             prompt.insert(prompt.end(), sample.begin(), sample.end());
         }
         WASTE_VERIFY_OK(session->append(prompt));
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         qInfo("chunks of %u: peak %.1f MiB, before opening %.1f MiB, budget %.1f MiB",
             engine->plan().prefillChunkTokens, double(peak) / 1048576, double(before) / 1048576,
             double(request.budgetBytes) / 1048576);
@@ -83,7 +83,7 @@ private Q_SLOTS:
     // A picture of as many pixels as one may have, whose tower comes into a cache that is full.
     void staysWithinTheBudgetWhenAPictureComes()
     {
-        if (processMemory().residentPeakBytes == 0)
+        if (test::processMemory().residentPeakBytes == 0)
             QSKIP("this system does not tell the peak");
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         QSKIP("a sanitizer takes memory of its own");
@@ -101,7 +101,7 @@ private Q_SLOTS:
         WASTE_VERIFY_OK(openSession(*engine)->append(samplePrompt("k3-mini")));
         const std::string file = blackPng(8192, 8192, {.channels = 3});
         WASTE_VERIFY_OK(engine->encodePicture(std::as_bytes(std::span(file)), "large"));
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         qInfo("peak %.1f MiB, budget %.1f MiB", double(peak) / 1048576, double(budgetBytes) / 1048576);
         QVERIFY(peak <= budgetBytes + budgetBytes / 100);
         QVERIFY(peak > std::uint64_t{200} << 20); // the picture alone has 192 MiB

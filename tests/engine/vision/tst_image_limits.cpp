@@ -1,8 +1,8 @@
 // The largest picture of every kind that is accepted is decoded, in the memory that the plan counts; one line
 // more is refused from its header, and the message tells the limit. The pictures are black: small files.
 
-#include "platform/system_memory.h"
 #include "support/picture_formats.h"
+#include "support/process_memory.h"
 #include "vision/image_file.h"
 #include "vision/image_patches.h"
 
@@ -65,7 +65,7 @@ private Q_SLOTS:
         QFETCH(const QByteArray, format);
         QFETCH(const PngForm, form);
         QFETCH(const int, lines);
-        const std::uint64_t before = processMemory().residentBytes;
+        const std::uint64_t before = test::processMemory().residentBytes;
         const auto height = static_cast<std::uint32_t>(lines);
         {
             const std::string file = picture(format, form, height);
@@ -91,7 +91,7 @@ private Q_SLOTS:
         QVERIFY(!decodeImage(bytesOf(larger), "larger.pic"));
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
         constexpr std::uint64_t kFileBytes = 8 << 20; // of the pictures themselves
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         if (peak > 0)
             QVERIFY2(peak <= before + kImageBytesMax + kFileBytes, qPrintable(QString::number(peak - before)));
 #else

@@ -3,7 +3,7 @@
 // the number of tries; the seed of a try is its number.
 
 #include "picture_seeds.h"
-#include "platform/system_memory.h"
+#include "support/process_memory.h"
 #include "vision/image_file.h"
 
 #include <QTest>
@@ -131,7 +131,7 @@ private Q_SLOTS:
         const int asked = qEnvironmentVariableIntValue("WASTE_MUTATIONS");
         const int count = asked > 0 ? asked : kDefaultMutations;
         const auto seeds = pictureSeeds();
-        const std::uint64_t before = processMemory().residentBytes;
+        const std::uint64_t before = test::processMemory().residentBytes;
         int whole = 0;
         for (int i = 0; i < count; ++i) {
             Mutator mutator(static_cast<std::uint32_t>(i));
@@ -144,7 +144,7 @@ private Q_SLOTS:
                 fault.empty(), qPrintable(QString("%1, try %2: %3").arg(seeds[seed].name).arg(i).arg(fault.c_str())));
             whole += image ? 1 : 0;
         }
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         qInfo("%d damaged pictures, %d of them still decoded; peak %.1f MiB above the start", count, whole,
             double(peak - before) / 1048576);
         QVERIFY(whole > 0 && whole < count);

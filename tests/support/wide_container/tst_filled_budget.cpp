@@ -1,7 +1,7 @@
 // RAM is a promise also when the cache is full: a model with far more experts than slots uses the whole budget, and
 // not a page beyond it.
 
-#include "platform/system_memory.h"
+#include "support/process_memory.h"
 #include "support/wide_container/wide_container.h"
 #include "waste/engine.h"
 #include "waste/session.h"
@@ -17,7 +17,7 @@ class TestFilledBudget : public QObject {
 private Q_SLOTS:
     void theCacheFillsAndThePeakStaysWithinTheBudget()
     {
-        if (processMemory().residentPeakBytes == 0)
+        if (test::processMemory().residentPeakBytes == 0)
             QSKIP("this system does not tell the peak");
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         QSKIP("a sanitizer takes memory of its own");
@@ -54,7 +54,7 @@ private Q_SLOTS:
         generate.tokensMax = 16;
         QVERIFY((*session)->generate(generate, [](const TokenEvent&) { return TokenAction::Continue; }));
 
-        const std::uint64_t peak = processMemory().residentPeakBytes;
+        const std::uint64_t peak = test::processMemory().residentPeakBytes;
         qInfo("peak %.1f MiB of %.1f MiB, %u slots", double(peak) / 1048576, double(request.budgetBytes) / 1048576,
             plan->expertSlotCount);
         QVERIFY(peak <= request.budgetBytes + request.budgetBytes / 100);
