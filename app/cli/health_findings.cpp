@@ -1,5 +1,6 @@
 #include "cli/health_findings.h"
 
+#include "cli/budget_rule.h"
 #include "cli/expected_hits.h"
 #include "cli/printf_text.h"
 #include "host/size_text.h"
@@ -187,8 +188,8 @@ std::vector<Finding> findingsOf(const Container& container, const MemoryPlan& pl
     if (const Status fits = plan.check(); !fits)
         return {{Level::Problem, "model", name + ": " + fits.error().message + "."}};
     std::vector<Finding> findings = {{Level::Good, "model",
-        name + " will use " + formatSize(plan.budgetBytes) + ", of which " + formatSize(plan.expertCacheBytes)
-            + " keep experts (expected hits: " + expectedHitsText(plan) + ")."}};
+        name + " will use " + formatSize(plan.budgetBytes) + " (" + std::string(reasonForBudget(plan)) + "), of which "
+            + formatSize(plan.expertCacheBytes) + " keep experts (expected hits: " + expectedHitsText(plan) + ")."}};
     if (plan.machine.pages) {
         findings.push_back({Level::Advice, "paging",
             plan.loweredForPaging
