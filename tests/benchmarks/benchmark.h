@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -73,8 +74,14 @@ MemoryBandwidth measureMemory(Table& table);
 // GB/s of all threads once more, 0 if there is no memory to read: neighbours on the machine take their share now and
 // then, so a long run is measured against the better of before and after.
 double memoryRateOfAllThreads();
-// Of recorded routes, one JSON line a token (`waste bench --record-routes`).
-void measureRoutes(Table& table, const std::string& fileName);
+// A size of cache to replay with, and the percentage of hits that the default policy should reach with nothing guessed;
+// 0: no goal.
+struct RouteSlots {
+    std::uint32_t count = 0;
+    double ageGoal = 0;
+};
+// Of recorded routes, one JSON line a token (`waste bench --record-routes`). No slots: those of a few tokens.
+void measureRoutes(Table& table, const std::filesystem::path& file, const std::vector<RouteSlots>& slots);
 void measureKernels(Table& table, const MemoryBandwidth& memory);
 void measureVision(Table& table);
 // One expert of Kimi K3 is written to `folder` and read from there.

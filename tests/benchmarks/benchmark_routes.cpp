@@ -1,18 +1,15 @@
-// The cache over recorded routes of a real model: hit rate per policy and number of slots beside the optimum, which
-// knows the future (Belady). Nothing is timed and nothing read.
+// The cache over recorded routes: hit rate per policy, guesses and number of slots, beside the optimum, which knows the
+// future. Nothing is timed and nothing read.
 
 #include "benchmark.h"
 
 #include "experts/expert_cache.h"
-
-#include <nlohmann/json.hpp>
+#include "recorded_routes.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -20,40 +17,36 @@
 namespace waste::benchmark {
 namespace {
 
-constexpr RecordStore::Grid kGrid{.firstLayer = 1, .layerCount = 26, .expertCount = 256, .recordBytes = 4096};
-constexpr std::uint32_t kExpertsPerToken = 8;
+using Experts = RecordedRoutes::Experts;
 
-using Experts = std::vector<std::uint16_t>;
-
-// [tokens · layers]
-std::vector<Experts> readRoutes(const std::string& fileName)
-{
-    std::vector<Experts> routes;
-    std::ifstream file(fileName);
-    for (std::string line; std::getline(file, line);) {
-        const auto token = nlohmann::json::parse(line, nullptr, false);
-        if (!token.is_object())
-            continue;
-        for (const auto& layer : token.at("layers"))
-            routes.push_back(layer.get<Experts>());
-    }
-    return routes;
-}
+constexpr std::uint32_t kGuessCounts[] = {0, 2, 4, 6};
 
 // Records without content.
 class EmptyRecords final : public RecordStore {
 public:
-    [[nodiscard]] const Grid& grid() const override { return kGrid; }
+    explicit EmptyRecords(const Grid& grid)
+        : m_grid(grid)
+    {
+    }
+    [[nodiscard]] const Grid& grid() const override { return m_grid; }
     [[nodiscard]] bool isDirect() const override { return true; }
     Status read(ExpertKey, std::span<std::byte>) const override { return {}; }
     [[nodiscard]] Place place(ExpertKey) const override { return {}; }
     [[nodiscard]] Status check(ExpertKey, std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] ExpertView view(ExpertKey, std::span<const std::byte>) const override { return {}; }
+
+private:
+    const Grid m_grid;
 };
 
 // Guesses at a layer's experts that are right as often as those of Kimi K3's routers, rank by rank (spec: model 11).
+// The same ones for every policy.
 class MeasuredGuesses {
 public:
+    explicit MeasuredGuesses(std::uint32_t expertCount)
+        : m_expertCount(expertCount)
+    {
+    }
     Experts guess(const Experts& experts, std::size_t count)
     {
         static constexpr std::array<double, 8> kRight = {0.92, 0.88, 0.84, 0.80, 0.75, 0.70, 0.64, 0.61};
@@ -62,12 +55,13 @@ public:
         Experts guesses;
         for (std::size_t rank = 0; rank < count; ++rank) {
             const bool isRight = std::uniform_real_distribution<>(0, 1)(m_random) < kRight[rank];
-            guesses.push_back(isRight ? right[rank] : static_cast<std::uint16_t>(m_random() % kGrid.expertCount));
+            guesses.push_back(isRight ? right[rank] : static_cast<std::uint16_t>(m_random() % m_expertCount));
         }
         return guesses;
     }
 
 private:
+    const std::uint32_t m_expertCount;
     std::mt19937 m_random{1};
 };
 
@@ -76,110 +70,100 @@ struct Replay {
     double readsPerToken = 0;
 };
 
-std::optional<Replay> replay(
-    const std::vector<Experts>& routes, std::uint32_t slotCount, CachePolicy policy, std::uint32_t guesses)
+Result<Replay> replay(const RecordedRoutes& routes, std::uint32_t slotCount, CachePolicy policy, std::uint32_t guesses)
 {
-    const auto cache = ExpertCache::create(std::make_unique<EmptyRecords>(),
-        {.slotCount = slotCount,
-            .expertsPerToken = kExpertsPerToken,
-            .readerCount = guesses > 0 ? 1U : 0U,
-            .policy = policy,
-            .guesses = guesses});
-    if (!cache)
-        return std::nullopt;
-    MeasuredGuesses measured;
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-        const auto layer = static_cast<std::uint16_t>(kGrid.firstLayer + i % kGrid.layerCount);
-        (*cache)->announce(layer, routes[i]);
-        for (std::size_t expert = 0; expert < routes[i].size(); ++expert) {
-            if (!(*cache)->acquireNext())
-                return std::nullopt;
+    const RecordStore::Grid& grid = routes.grid;
+    WASTE_TRY(const auto cache,
+        ExpertCache::create(std::make_unique<EmptyRecords>(grid),
+            {.slotCount = slotCount,
+                .expertsPerToken = routes.expertsPerToken(),
+                .readerCount = guesses > 0 ? 1U : 0U,
+                .policy = policy,
+                .guesses = guesses}));
+    MeasuredGuesses measured(grid.expertCount);
+    for (std::size_t i = 0; i < routes.choices.size(); ++i) {
+        const auto layer = static_cast<std::uint16_t>(i % grid.layerCount);
+        cache->announce(layer, routes.choices[i]);
+        for (std::size_t expert = 0; expert < routes.choices[i].size(); ++expert) {
+            WASTE_TRY(const ExpertSource::Arrival arrival, cache->acquireNext());
         }
-        if (guesses > 0 && layer + 1 < kGrid.firstLayer + kGrid.layerCount) {
-            (*cache)->prefetch(static_cast<std::uint16_t>(layer + 1), measured.guess(routes[i + 1], guesses),
+        if (guesses > 0 && layer + 1 < grid.layerCount) {
+            cache->prefetch(static_cast<std::uint16_t>(layer + 1), measured.guess(routes.choices[i + 1], guesses),
                 ExpertSource::GuessFor::Token);
-            (*cache)->waitUntilIdle(); // a window as long as the guesses need
+            cache->waitUntilIdle(); // a window as long as the guesses need
         }
     }
-    const CacheStatistics statistics = (*cache)->statistics();
+    const CacheStatistics statistics = cache->statistics();
     const double accesses = static_cast<double>(statistics.hits + statistics.misses);
-    const double tokens = static_cast<double>(routes.size()) / kGrid.layerCount;
-    return Replay{
-        100 * static_cast<double>(statistics.hits) / accesses, static_cast<double>(statistics.readsIssued) / tokens};
+    return Replay{100 * static_cast<double>(statistics.hits) / accesses,
+        static_cast<double>(statistics.readsIssued) / static_cast<double>(routes.tokenCount())};
 }
 
-// Whoever is needed last leaves.
-double optimalHitPercent(const std::vector<Experts>& routes, std::size_t slotCount)
+struct Policy {
+    const char* name;
+    CachePolicy policy;
+};
+constexpr Policy kPolicies[] = {{"age", CachePolicy::Age}, {"lfru", CachePolicy::Lfru}, {"lru", CachePolicy::Lru}};
+
+Status measureSlots(Table& table, const RecordedRoutes& routes, std::uint32_t slotCount, double ageGoal)
 {
-    const std::size_t recordCount = std::size_t{kGrid.layerCount} * kGrid.expertCount;
-    std::vector<std::vector<std::size_t>> uses(recordCount); // places in the route, latest first
-    const auto recordOf = [](std::size_t place, std::uint16_t expert) {
-        return place % kGrid.layerCount * kGrid.expertCount + expert;
-    };
-    for (std::size_t i = routes.size(); i-- > 0;) {
-        for (const std::uint16_t expert : routes[i])
-            uses[recordOf(i, expert)].push_back(i);
-    }
-    std::vector<std::size_t> slots;
-    std::vector<bool> isCached(recordCount);
-    const auto isNeededEarlier = [&](std::size_t a, std::size_t b) {
-        return !uses[a].empty() && (uses[b].empty() || uses[a].back() < uses[b].back());
-    };
-    std::size_t hits = 0;
-    std::size_t accesses = 0;
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-        for (const std::uint16_t expert : routes[i]) {
-            const std::size_t record = recordOf(i, expert);
-            uses[record].pop_back();
-            ++accesses;
-            hits += isCached[record] ? 1 : 0;
-            if (isCached[record])
-                continue;
-            isCached[record] = true;
-            if (slots.size() < slotCount) {
-                slots.push_back(record);
-                continue;
+    const double accesses = static_cast<double>(routes.accessCount());
+    const double mostHits = static_cast<double>(routes.mostHits(slotCount));
+    const double optimum = 100 * mostHits / accesses;
+    const double leastReads = (accesses - mostHits) / static_cast<double>(routes.tokenCount());
+    for (const std::uint32_t guesses : kGuessCounts) {
+        if (guesses > routes.expertsPerToken())
+            continue; // more than a layer has right ones
+        for (const Policy& policy : kPolicies) {
+            WASTE_TRY(const Replay result, replay(routes, slotCount, policy.policy, guesses));
+            const std::string name = "routes, " + std::string(policy.name)
+                + (guesses > 0 ? ", lookahead " + std::to_string(guesses) : "") + ", " + std::to_string(slotCount)
+                + " slots";
+            // The optimum is that of demand alone: guesses may hit more often, and never read less.
+            if (guesses == 0) {
+                const double goal = policy.policy == CachePolicy::Age ? ageGoal / optimum : 0;
+                table.add({name + ", hits", result.hitPercent, "%", optimum, goal});
+            } else {
+                table.add({name + ", hits", result.hitPercent, "%"});
+                table.add({name + ", records read", result.readsPerToken, "a token", leastReads, 0, true});
             }
-            const auto last = std::max_element(slots.begin(), slots.end(), isNeededEarlier);
-            isCached[*last] = false;
-            *last = record;
         }
     }
-    return 100 * static_cast<double>(hits) / static_cast<double>(accesses);
+    return {};
+}
+
+// Room for the choices of 1, 2, 4 and 8 tokens, as far as that is not everything.
+std::vector<RouteSlots> usualSlots(const RecordedRoutes& routes)
+{
+    const std::uint32_t perToken = routes.grid.layerCount * routes.expertsPerToken();
+    std::vector<RouteSlots> slots;
+    for (std::uint32_t tokens = 1; tokens <= 8; tokens *= 2) {
+        if (tokens * perToken < routes.grid.layerCount * routes.grid.expertCount)
+            slots.push_back({tokens * perToken});
+    }
+    return slots;
+}
+
+Status measure(Table& table, const std::filesystem::path& file, std::vector<RouteSlots> slots)
+{
+    WASTE_TRY(const RecordedRoutes routes, RecordedRoutes::load(file));
+    if (slots.empty())
+        slots = usualSlots(routes);
+    table.note("routes: " + std::to_string(routes.tokenCount()) + " tokens, " + std::to_string(routes.grid.layerCount)
+        + " layers, " + std::to_string(routes.expertsPerToken()) + " of " + std::to_string(routes.grid.expertCount)
+        + " experts and more");
+    for (const RouteSlots& room : slots) {
+        WASTE_TRY_STATUS(measureSlots(table, routes, room.count, room.ageGoal));
+    }
+    return {};
 }
 
 } // namespace
 
-void measureRoutes(Table& table, const std::string& fileName)
+void measureRoutes(Table& table, const std::filesystem::path& file, const std::vector<RouteSlots>& slots)
 {
-    const std::vector<Experts> routes = readRoutes(fileName);
-    if (routes.empty() || routes.size() % kGrid.layerCount != 0) {
-        table.note("routes: there are none in " + fileName);
-        return;
-    }
-    struct Policy {
-        const char* name;
-        CachePolicy policy;
-        std::uint32_t guesses;
-        std::array<double, 4> goals;
-    };
-    const Policy policies[] = {{"age", CachePolicy::Age, 0, {31, 45, 59.5, 73.8}}, {"lfru", CachePolicy::Lfru, 0, {}},
-        {"lru", CachePolicy::Lru, 0, {}}, {"age, lookahead 2", CachePolicy::Age, 2, {}},
-        {"age, lookahead 4", CachePolicy::Age, 4, {}}, {"age, lookahead 6", CachePolicy::Age, 6, {}}};
-    const std::array<std::uint32_t, 4> budgets = {201, 402, 805, 1610};
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-        const double optimum = optimalHitPercent(routes, budgets[i]);
-        for (const Policy& policy : policies) {
-            const std::optional<Replay> result = replay(routes, budgets[i], policy.policy, policy.guesses);
-            if (!result)
-                return;
-            const std::string name =
-                "routes, " + std::string(policy.name) + ", " + std::to_string(budgets[i]) + " slots";
-            table.add({name + ", hits", result->hitPercent, "%", optimum, policy.goals[i] / optimum});
-            if (policy.guesses > 0)
-                table.add({name + ", records read", result->readsPerToken, "a token"});
-        }
-    }
+    if (const Status status = measure(table, file, slots); !status)
+        table.note(status.error().message);
 }
 
 } // namespace waste::benchmark
