@@ -47,9 +47,9 @@ MachineFacts::IoUring probeIoUring()
 
 // Whether the limit on locked memory holds. It does not for CAP_IPC_LOCK, as root has it; the "root" of a container
 // may have it in name alone. So it is tried, with pages that are never touched.
-bool mayLockMoreThan([[maybe_unused]] std::uint64_t limitBytes)
-{
 #if defined(__linux__)
+bool mayLockMoreThan(std::uint64_t limitBytes)
+{
     const std::size_t bytes = static_cast<std::size_t>(limitBytes) + kDirectIoAlignment;
     if (bytes < limitBytes)
         return false;
@@ -59,10 +59,13 @@ bool mayLockMoreThan([[maybe_unused]] std::uint64_t limitBytes)
     const bool isLocked = mlock2(pages, bytes, MLOCK_ONFAULT) == 0;
     munmap(pages, bytes);
     return isLocked;
-#else
-    return false;
-#endif
 }
+#elif !defined(_WIN32)
+bool mayLockMoreThan(std::uint64_t)
+{
+    return false;
+}
+#endif
 
 std::uint64_t lockableBytes()
 {
