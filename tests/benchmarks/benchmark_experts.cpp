@@ -3,12 +3,15 @@
 #include "benchmark_kernels.h"
 
 #include "base/half.h"
+#include "container/index_packing.h"
 #include "kernels/matrix_product.h"
 #include "kernels/word_books.h"
 #include "multiply_add_peak.h"
 #include "platform/pages.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>
@@ -54,7 +57,7 @@ public:
         std::copy(bytes.begin(), bytes.end(), experts.m_indices.bytes().begin());
         const std::uint8_t stages = indexBits == 8 ? 3 : 4;
         experts.m_scales.assign(kRows, halfFromFloat(0.5F));
-        experts.m_codebooks = randomVector((std::size_t{stages} << indexBits) * 8);
+        experts.m_codebooks = randomVector(std::size_t{stages} * 256 * 8);
         experts.m_view = {kRows, kColumns, 8, stages, indexBits, 64};
         return experts;
     }
@@ -69,7 +72,11 @@ public:
         view.codebooks = m_codebooks.data();
         return view;
     }
-    [[nodiscard]] double codebookValues() const { return static_cast<double>(m_codebooks.size()); }
+    // Those that indices can name.
+    [[nodiscard]] double codebookValues() const
+    {
+        return static_cast<double>((std::size_t{m_view.stages} << m_view.indexBits) * m_view.vecDim);
+    }
     static double gigabytes() { return static_cast<double>(kIndexBytes) / 1e9; }
     static double gigaMultiplyAdds(std::size_t vectors)
     {
@@ -84,6 +91,55 @@ private:
     std::vector<float> m_codebooks;
     VqMatrixView m_view;
     std::size_t m_next = 0;
+};
+
+// The plain way to use codebooks: what each entry is worth at each position is computed once for an input, and looked
+// up for each row (spec: kernels 3).
+class PlainGather {
+public:
+    PlainGather(const VqMatrixView& matrix, const float* x)
+        : m_stages(matrix.stages)
+        , m_tables(std::size_t{matrix.columns} / matrix.vecDim * m_stages * kEntries)
+    {
+        for (std::size_t i = 0; i < m_tables.size(); ++i) {
+            const std::size_t position = i / (m_stages * kEntries);
+            const float* const entry = matrix.codebooks + i % (m_stages * kEntries) * matrix.vecDim;
+            for (std::size_t k = 0; k < matrix.vecDim; ++k)
+                m_tables[i] += entry[k] * x[position * matrix.vecDim + k];
+        }
+    }
+
+    void multiply(const VqMatrixView& matrix, float* y) const
+    {
+        const std::uint8_t* indices = matrix.indices;
+        for (std::uint32_t row = 0; row < matrix.rows; row += matrix.indexBlock) {
+            std::fill_n(y + row, matrix.indexBlock, 0.0F);
+            for (const float* table = m_tables.data(); table < m_tables.data() + m_tables.size();
+                 table += m_stages * kEntries) {
+                for (std::uint32_t r = 0; r < matrix.indexBlock; ++r, indices += 3)
+                    y[row + r] += matrix.indexBits == 8 ? sumOfBytes(table, indices) : sumOfSixBits(table, indices);
+            }
+            for (std::uint32_t r = 0; r < matrix.indexBlock; ++r)
+                y[row + r] *= floatFromHalf(matrix.scales[row + r]);
+        }
+    }
+
+private:
+    static constexpr std::size_t kEntries = 256; // of a stage, as they lie
+
+    static float sumOfBytes(const float* table, const std::uint8_t* indices)
+    {
+        return table[indices[0]] + table[kEntries + indices[1]] + table[2 * kEntries + indices[2]];
+    }
+    static float sumOfSixBits(const float* table, const std::uint8_t* indices)
+    {
+        const std::array<std::uint8_t, 4> stages = unpackSixBit(indices);
+        return table[stages[0]] + table[kEntries + stages[1]] + table[2 * kEntries + stages[2]]
+            + table[3 * kEntries + stages[3]];
+    }
+
+    std::size_t m_stages;
+    std::vector<float> m_tables; // [positions][stages][entries]
 };
 
 // Several vectors as a chunk of a prompt gives them to an expert.
@@ -111,25 +167,48 @@ void measureWords(const KernelRun& run, Experts& experts, const std::string& lab
     }
 }
 
+// What exact kernels reach with one vector and with a few, beside the plain way.
+Status measureExact(const KernelRun& run, Experts& experts, const std::string& label)
+{
+    const auto x = randomVector(std::size_t{Experts::kColumns} * kernels::kVqVectorsMax);
+    std::vector<float> y(std::size_t{Experts::kRows} * kernels::kVqVectorsMax);
+    const auto multiply = [&](const VqMatrixView& matrix, std::size_t vectors) {
+        run.kernels.multiplyVqRows(
+            matrix, {x.data(), Experts::kColumns, vectors, y.data(), Experts::kRows}, 0, Experts::kRows);
+    };
+    const auto seconds = [&](std::size_t vectors) {
+        return bestSeconds(Experts::kCount, [&] { multiply(experts.next(), vectors); });
+    };
+    const VqMatrixView matrix = experts.next();
+    const PlainGather gather(matrix, x.data());
+    std::vector<float> gathered(Experts::kRows);
+    gather.multiply(matrix, gathered.data());
+    multiply(matrix, 1);
+    for (std::size_t row = 0; row < gathered.size(); ++row) {
+        if (std::abs(gathered[row] - y[row]) > 1e-2F)
+            return Error{ErrorCode::Internal, "", label + "the plain gather computes something else"};
+    }
+    const double plain = bestSeconds(Experts::kCount, [&] { gather.multiply(experts.next(), gathered.data()); });
+
+    const double rate = Experts::gigabytes() / seconds(1);
+    run.table.add({label + "one vector, exact", rate, "GB/s", run.memory.oneThread});
+    run.table.add({.name = label + "one vector, exact, against a plain gather",
+        .value = rate,
+        .unit = "GB/s",
+        .goalRatio = kExactGoal,
+        .reference = Experts::gigabytes() / plain});
+    run.table.add(
+        {label + "four vectors, exact", Experts::gigaMultiplyAdds(4) / seconds(4), "GMAC/s", run.multiplyAdds});
+    return {};
+}
+
 // One vector as the decoder multiplies it: by tables where the format has them, and exactly.
 Status measureExpert(const KernelRun& run, std::uint8_t indexBits, const std::string& name)
 {
-    Table& table = run.table;
     const KernelTable& kernels = run.kernels;
-    const double limit = run.memory.oneThread;
     WASTE_TRY(Experts experts, Experts::make(indexBits));
-    const auto x = randomVector(std::size_t{Experts::kColumns} * kernels::kVqVectorsMax);
-    std::vector<float> y(std::size_t{Experts::kRows} * kernels::kVqVectorsMax);
-    const auto multiplyExactly = [&](std::size_t vectors) {
-        return bestSeconds(Experts::kCount, [&] {
-            kernels.multiplyVqRows(
-                experts.next(), {x.data(), Experts::kColumns, vectors, y.data(), Experts::kRows}, 0, Experts::kRows);
-        });
-    };
     const std::string label = "expert " + name + " 3072x3584, ";
-    table.add({label + "one vector, exact", Experts::gigabytes() / multiplyExactly(1), "GB/s", limit});
-    table.add(
-        {label + "four vectors, exact", Experts::gigaMultiplyAdds(4) / multiplyExactly(4), "GMAC/s", run.multiplyAdds});
+    WASTE_TRY_STATUS(measureExact(run, experts, label));
     measureWords(run, experts, label);
     if (!kernels::takesTables(experts.next()))
         return {};
@@ -139,13 +218,17 @@ Status measureExpert(const KernelRun& run, std::uint8_t indexBits, const std::st
     std::vector<float> scales(kPositions / kernels::kTableBlock);
     const kernels::TableInput tables = {
         reinterpret_cast<std::uint8_t*>(entries.bytes().data()), scales.data(), kPositions};
+    const auto x = randomVector(Experts::kColumns);
+    std::vector<float> y(Experts::kRows);
     const double build = bestSeconds(1, [&] { kernels.buildTables(experts.next(), x.data(), tables, 0, kPositions); });
     const double multiply = bestSeconds(
         Experts::kCount, [&] { kernels.multiplyTables(experts.next(), tables, y.data(), 0, Experts::kRows); });
     // Every codebook entry times the columns that it stands for, at every position.
     const double buildMultiplyAdds = static_cast<double>(kPositions) * experts.codebookValues();
-    table.add({label + "tables of one vector", build * 1e6, "us", buildMultiplyAdds / run.multiplyAdds / 1e3, 0, true});
-    table.add({label + "one vector by tables", Experts::gigabytes() / multiply, "GB/s", limit, 0.15});
+    run.table.add(
+        {label + "tables of one vector", build * 1e6, "us", buildMultiplyAdds / run.multiplyAdds / 1e3, 0, true});
+    run.table.add(
+        {label + "one vector by tables", Experts::gigabytes() / multiply, "GB/s", run.memory.oneThread, 0.15});
     return {};
 }
 

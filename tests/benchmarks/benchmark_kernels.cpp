@@ -18,6 +18,7 @@ void measureKernels(Table& table, const MemoryBandwidth& memory)
     const KernelRun run{table, **selected, memory, multiplyAdds};
     measureTrunk(run);
     measureExperts(run);
+    measureLayers(run);
 }
 
 } // namespace waste::benchmark

@@ -15,5 +15,9 @@ struct KernelRun {
 
 void measureTrunk(const KernelRun& run);
 void measureExperts(const KernelRun& run);
+void measureLayers(const KernelRun& run);
+
+// Of what `--exact` computes with, over the plain way to do the same.
+inline constexpr double kExactGoal = 2;
 
 } // namespace waste::benchmark
