@@ -3,8 +3,8 @@
 #include "benchmark_models.h"
 
 #include "bench_engine.h"
-#include "lengthened_state.h"
 #include "session/model_files.h"
+#include "support/wide_container/lengthened_state.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ Result<Cost> costNow(BenchEngine& engine, std::uint64_t position)
 Result<Cost> costAt(BenchEngine& engine, std::uint64_t position, const fs::path& folder)
 {
     const fs::path longer = folder / "longer.state";
-    WASTE_TRY_STATUS(lengthenState(folder / "short.state", position, longer));
+    WASTE_TRY_STATUS(test::lengthenState(folder / "short.state", position, longer));
     const Status restored = engine.session().restore(longer);
     std::error_code ignored;
     fs::remove(longer, ignored);

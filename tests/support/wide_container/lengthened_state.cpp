@@ -1,4 +1,4 @@
-#include "lengthened_state.h"
+#include "support/wide_container/lengthened_state.h"
 
 #include "platform/small_file.h"
 #include "session/state_file.h"
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace waste::benchmark {
+namespace waste::test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -69,4 +69,4 @@ Status lengthenState(const std::filesystem::path& saved, std::uint64_t position,
     return state::writeStateFile(longer, header, sections);
 }
 
-} // namespace waste::benchmark
+} // namespace waste::test
