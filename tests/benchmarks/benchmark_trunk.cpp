@@ -6,9 +6,12 @@
 #include "layers/linear.h"
 #include "memory/arena.h"
 #include "multiply_add_peak.h"
+#include "plain_unpack.h"
 #include "platform/pages.h"
 #include "platform/threads.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
@@ -81,18 +84,19 @@ public:
         const double gigabytes = matrix.bytes() / 1e9;
         Table& table = m_run.table;
         const MemoryBandwidth& memory = m_run.memory;
-        const double exact = gigabytes / seconds(m_run.kernels, matrix.view(), Arithmetic::Exact, 1, 1);
+        const double exact = gigabytes / seconds(matrix.view(), Arithmetic::Exact, 1, 1);
+        WASTE_TRY(const double plain, plainSeconds(matrix.view()));
         table.add({title + "one vector, exact, one core", exact, "GB/s", memory.oneThread});
         table.add({.name = title + "one vector, exact, against a plain unpack",
             .value = exact,
             .unit = "GB/s",
             .goalRatio = kExactGoal,
-            .reference = gigabytes / seconds(kernels::scalarTable(), matrix.view(), Arithmetic::Exact, 1, 1)});
-        const double one = seconds(m_run.kernels, matrix.view(), Arithmetic::Reduced, 1, 1);
+            .reference = gigabytes / plain});
+        const double one = seconds(matrix.view(), Arithmetic::Reduced, 1, 1);
         table.add({title + "one vector, one core", gigabytes / one, "GB/s", memory.oneThread, kGoalOneCore});
-        const double all = seconds(m_run.kernels, matrix.view(), Arithmetic::Reduced, 1, cores);
+        const double all = seconds(matrix.view(), Arithmetic::Reduced, 1, cores);
         table.add({title + "one vector, all cores", gigabytes / all, "GB/s", memory.allThreads, kGoalAllCores});
-        const double many = seconds(m_run.kernels, matrix.view(), Arithmetic::Reduced, kManyTokens, 1);
+        const double many = seconds(matrix.view(), Arithmetic::Reduced, kManyTokens, 1);
         const double rate = double{kRows} * kColumns * kManyTokens / many / 1e9;
         const double limit = kWordsPerFloat * m_run.multiplyAdds;
         table.add({title + "64 vectors, one core", rate, "GMAC/s", limit, kGoalMultiplyAdds / limit});
@@ -100,8 +104,7 @@ public:
     }
 
 private:
-    double seconds(const kernels::KernelTable& kernels, const MatrixView& matrix, Arithmetic arithmetic,
-        std::uint32_t tokens, std::uint32_t threads)
+    double seconds(const MatrixView& matrix, Arithmetic arithmetic, std::uint32_t tokens, std::uint32_t threads)
     {
         ThreadPool pool({.threadCount = threads});
         std::vector<float> tiles(threads * kernels::kTileFloats);
@@ -110,8 +113,26 @@ private:
         auto arena = Arena::create(size.bytes(), "planes");
         if (!arena)
             return 0;
-        const Compute compute{kernels, pool, tiles, PlaneScratch::carve(*arena, kColumns, kManyTokens), arithmetic};
+        const Compute compute{
+            m_run.kernels, pool, tiles, PlaneScratch::carve(*arena, kColumns, kManyTokens), arithmetic};
         return bestSeconds(3, [&] { project(compute, {m_x.data(), kColumns, tokens}, matrix, {m_y.data(), kRows}); });
+    }
+
+    // Of what m_y has from the exact kernels, computed in the plain way.
+    Result<double> plainSeconds(const MatrixView& matrix)
+    {
+        std::vector<float> scales(std::size_t{kRows} * (kColumns / kGroup));
+        std::transform(matrix.scales, matrix.scales + scales.size(), scales.begin(), floatFromHalf);
+        const PlainMatrix plain = {
+            reinterpret_cast<const std::uint8_t*>(matrix.payload), scales.data(), kRows, kColumns};
+        const auto multiply = matrix.format == WeightFormat::Q4G ? multiplyPlainQ4 : multiplyPlainQ8;
+        std::vector<float> y(kRows);
+        const double seconds = bestSeconds(3, [&] { multiply(plain, m_x.data(), y.data()); });
+        for (std::size_t row = 0; row < y.size(); ++row) {
+            if (std::abs(y[row] - m_y[row]) > 1e-2F)
+                return Error{ErrorCode::Internal, "", "the plain unpack computes something else"};
+        }
+        return seconds;
     }
 
     const KernelRun& m_run;
