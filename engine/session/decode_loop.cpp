@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace waste {
 namespace {
@@ -35,10 +36,9 @@ public:
         m_cost = cost;
         m_last = now;
 
-        const bool wasPaging = m_engine.pagingWatch.isPaging();
         event.majorFaults = m_engine.pagingWatch.add(majorFaults());
         event.isPaging = m_engine.pagingWatch.isPaging();
-        if (event.isPaging && !wasPaging)
+        if (event.isPaging && !std::exchange(m_engine.warnedOfPaging, true))
             warnOfPaging(event.majorFaults);
     }
     [[nodiscard]] double totalMs() const
@@ -62,9 +62,8 @@ private:
         const std::uint64_t smaller = std::max(plan.floorBytes, plan.budgetBytes - plan.expertCacheBytes / 2);
         m_engine.options.log(LogLevel::Warning,
             "this machine is paging: the last token waited for " + std::to_string(faults)
-                + " pages of memory that had been moved to a drive, which is far slower than a smaller expert cache. "
-                  "Close "
-                  "other programs"
+                + " pages of memory that had been moved to a drive, far slower than a smaller expert cache. "
+                + "Close other programs"
                 + (smaller < plan.budgetBytes ? ", or open the model with a RAM budget of " + sizeText(smaller) : ""));
     }
 

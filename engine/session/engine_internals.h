@@ -57,6 +57,7 @@ struct Engine::Internals {
     std::unique_ptr<Sampler> sampler;
     std::uint64_t firstRandomState = 0; // of the stream with the built-in seed
     PagingWatch pagingWatch; // whoever holds a GenerationLock
+    bool warnedOfPaging = false; // the same; once is enough
 
     std::atomic<bool> generating = false; // see GenerationLock
     Count tokensPrefilled = 0;
