@@ -85,6 +85,14 @@ private:
     }
 };
 
+// The rounds that were finished; where the first one was cut short, what there is of it. Of a later one that was cut
+// nothing is kept, because only whole rounds can be compared.
+struct Measurement {
+    std::vector<BenchRound> rounds;
+    Status ended; // an error: why there are no more rounds
+    Status recorded; // an error: why the routes are in no file
+};
+
 class BenchCommand final : public Command {
 public:
     Arguments declare() override
@@ -118,17 +126,22 @@ public:
                 std::to_string(prompt.size()) + " tokens of prompt and " + std::to_string(m_tokenCount)
                     + " to write do not fit a context of " + std::to_string(m_flags.options.contextTokens)
                     + "; raise --ctx"};
+        if (!m_routeFile.empty())
+            WASTE_TRY_STATUS(RouteFile::tryWriting(m_routeFile));
         WASTE_TRY(const auto engine, openEngine(container, m_flags, context.output, context.cancel));
         WASTE_TRY(const auto session, engine->createSession());
-        WASTE_TRY(const std::vector<BenchRound> rounds, measure(*engine, *session, prompt, context));
-        const Summary summary = Summary::of(rounds);
-        const bool isStopped = rounds.size() < m_roundCount || !rounds.back().isWhole;
-        if (context.output.isJson())
-            context.output.json(json(summary, *engine, isStopped));
-        else
-            context.output.text(text(summary, *engine));
-        if (isStopped)
-            return stopped(rounds);
+        const Measurement measured = measure(*engine, *session, prompt, context);
+        context.output.endProgress();
+        if (!measured.rounds.empty()) {
+            const Summary summary = Summary::of(measured.rounds);
+            if (context.output.isJson())
+                context.output.json(json(summary, *engine, !measured.ended));
+            else
+                context.output.text(text(summary, *engine));
+        }
+        if (!measured.ended)
+            return whyEnded(measured);
+        WASTE_TRY_STATUS(measured.recorded);
         return 0;
     }
 
@@ -144,24 +157,17 @@ private:
         return prompt;
     }
 
-    // Rounds that were finished; where the first one was cut short, what there is of it. Of a later one that was
-    // cut nothing is kept, because only whole rounds can be compared.
-    Result<std::vector<BenchRound>> measure(
+    Measurement measure(
         const Engine& engine, Session& session, const std::vector<TokenId>& prompt, CommandContext& context) const
     {
         BenchOptions options{.prompt = prompt, .tokenCount = m_tokenCount, .layerSink = {}, .cancel = &context.cancel};
-        std::vector<BenchRound> rounds;
-        const auto failed = [&rounds](Error error) -> Result<std::vector<BenchRound>> {
-            if (error.code != ErrorCode::Cancelled)
-                return error;
-            if (rounds.empty())
-                return Error{ErrorCode::Cancelled, "", "stopped before the first token; nothing was measured"};
-            return rounds;
-        };
+        Measurement measured;
         if (m_warmUp) {
             context.output.progress("warming up");
-            if (auto round = runBenchRound(engine, session, options); !round)
-                return failed(round.error());
+            if (auto round = runBenchRound(engine, session, options); !round) {
+                measured.ended = std::move(round.error());
+                return measured;
+            }
         }
         for (std::uint32_t i = 0; i < m_roundCount; ++i) {
             context.output.progress("round " + std::to_string(i + 1) + " of " + std::to_string(m_roundCount));
@@ -169,23 +175,31 @@ private:
             const bool records = i == 0 && !m_routeFile.empty();
             if (records)
                 options.layerSink = [&routes](const LayerTrace& trace) { routes.add(trace); };
-            const auto round = runBenchRound(engine, session, options);
-            if (!round)
-                return failed(round.error());
-            if (records)
-                WASTE_TRY_STATUS(routes.write(m_routeFile));
-            options.layerSink = {};
-            if (round->isWhole || rounds.empty())
-                rounds.push_back(*round);
-            if (!round->isWhole)
+            auto round = runBenchRound(engine, session, options);
+            if (!round) {
+                measured.ended = std::move(round.error());
                 break;
+            }
+            if (records)
+                measured.recorded = routes.write(m_routeFile);
+            options.layerSink = {};
+            if (round->isWhole || measured.rounds.empty())
+                measured.rounds.push_back(*round);
+            if (!round->isWhole) {
+                measured.ended = Error{ErrorCode::Cancelled, "", {}};
+                break;
+            }
         }
-        context.output.endProgress();
-        return rounds;
+        return measured;
     }
 
-    Error stopped(const std::vector<BenchRound>& rounds) const
+    Error whyEnded(const Measurement& measured) const
     {
+        const std::vector<BenchRound>& rounds = measured.rounds;
+        if (measured.ended.error().code != ErrorCode::Cancelled)
+            return measured.ended.error();
+        if (rounds.empty())
+            return {ErrorCode::Cancelled, "", "stopped before the first token; nothing was measured"};
         const std::string done = rounds.back().isWhole
             ? std::to_string(rounds.size()) + " of " + std::to_string(m_roundCount) + " rounds"
             : std::to_string(rounds.back().decodedTokens) + " of " + std::to_string(m_tokenCount) + " tokens";

@@ -4,6 +4,16 @@
 
 namespace waste::cli {
 
+Status RouteFile::tryWriting(const std::filesystem::path& file)
+{
+    std::filesystem::path trial = file;
+    trial += ".trial";
+    WASTE_TRY_STATUS(replaceFile(trial, "{}\n"));
+    std::error_code ignored;
+    std::filesystem::remove(trial, ignored);
+    return {};
+}
+
 void RouteFile::add(const LayerTrace& trace)
 {
     if (trace.position != m_position)

@@ -13,6 +13,9 @@ namespace waste::cli {
 // in their order, ids ascending (spec: streaming 3.4).
 class RouteFile {
 public:
+    // Fails where write() would later, by then with minutes of measuring behind it: no such folder, a full disk. What
+    // the file holds from before stays.
+    static Status tryWriting(const std::filesystem::path& file);
     void add(const LayerTrace& trace); // layer by layer, token by token
     Status write(const std::filesystem::path& file);
 

@@ -213,6 +213,57 @@ private Q_SLOTS:
         }
     }
 
+    void aFolderForRoutesThatIsMissingIsSaidBeforeMeasuring()
+    {
+        const QTemporaryDir folder;
+        const auto outcome = runWaste(bench({"-n", "2", "--record-routes", folder.filePath("missing/routes.jsonl")}));
+        COMPARE_EXIT(outcome, 6);
+        QCOMPARE(outcome.jsonLines().size(), 1); // the error, and no figures
+        QVERIFY(QDir(folder.path()).isEmpty());
+    }
+
+    // A folder of that name is in the way, which shows only when the file takes its name.
+    void figuresAreToldAlsoWhereTheRoutesCannotBeWritten()
+    {
+        const QTemporaryDir folder;
+        QVERIFY(QDir(folder.path()).mkpath("routes/full"));
+        const auto outcome =
+            runWaste(bench({"-n", "2", "--repeat", "3", "--record-routes", folder.filePath("routes")}));
+        COMPARE_EXIT(outcome, 1);
+        const auto lines = outcome.jsonLines();
+        QCOMPARE(lines.size(), 2);
+        QCOMPARE(lines[0]["repeat"].toInt(), 3);
+        QVERIFY(!lines[0]["stopped"].toBool(true));
+        QVERIFY2(lines[1]["message"].toString().contains("routes"), outcome.description().constData());
+        QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList("routes"));
+    }
+
+    // The routes are written after the first round: from then on a bank is cut.
+    void damageInALaterRoundLeavesTheFinishedOnes()
+    {
+        const QTemporaryDir folder;
+        const QString model = folder.filePath("damaged.waste");
+        QVERIFY(QDir().mkpath(model));
+        for (const QFileInfo& file : QDir(kModel).entryInfoList(QDir::Files))
+            QVERIFY(QFile::copy(file.filePath(), model + "/" + file.fileName()));
+        const QString floor = QString::number(runWaste({"plan", kModel, "--json"}).json()["floor_bytes"].toInteger());
+        const QString routes = folder.filePath("routes.jsonl");
+        WasteProgram program;
+        QProcess process;
+        process.setProcessEnvironment(program.environment);
+        process.start(WASTE_CLI,
+            {"bench", model, "--json", "-n", "64", "--repeat", "1000", "--budget", floor, "--record-routes", routes});
+        QVERIFY(process.waitForStarted());
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(routes), program.timeoutMs);
+        QVERIFY(QFile::resize(model + "/experts-L5.bin", 20480));
+        const auto outcome = program.wait(process);
+        COMPARE_EXIT(outcome, 4);
+        const auto lines = outcome.jsonLines();
+        QCOMPARE(lines.size(), 2);
+        QVERIFY(lines[0]["repeat"].toInt() >= 1 && lines[0]["stopped"].toBool());
+        QCOMPARE(lines[1]["code"].toString(), u"damaged"_s);
+    }
+
     void benchRefusesWhatDoesNotFitTheContext()
     {
         const auto outcome = runWaste(bench({"--ctx", "64", "--prompt-tokens", "60", "-n", "8"}));
