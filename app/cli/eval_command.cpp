@@ -162,6 +162,7 @@ private:
         if (container.info().hasTokenizer) {
             WASTE_TRY(tokenizer, tokenizerOf(container));
         }
+        WASTE_TRY_STATUS(checkLogits(session.logits()));
         const auto best = bestTokens(session.logits(), m_rows > 0 ? m_rows : kDefaultRows);
         if (!output.isJson()) {
             // Not on standard output, whose lines are rows and nothing else (spec: cli A.3).

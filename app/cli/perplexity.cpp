@@ -80,11 +80,16 @@ Status scoreRun(const PerplexityRun& run, std::span<const TokenId> ids, std::siz
     run.session.reset();
     AppendOptions options;
     options.cancel = &run.cancel;
+    Status usable;
     options.logitsSink = [&](std::uint64_t position, std::span<const float> logits) {
-        if (position + 1 >= firstScored)
+        if (position + 1 < firstScored || !usable)
+            return;
+        usable = checkLogits(logits);
+        if (usable)
             score(static_cast<std::size_t>(position) + 1, logits);
     };
-    return run.session.append(ids.first(ids.size() - 1), options);
+    WASTE_TRY_STATUS(run.session.append(ids.first(ids.size() - 1), options));
+    return usable;
 }
 
 void showProgress(const PerplexityRun& run, std::size_t done, std::size_t total, const char* what)

@@ -22,6 +22,15 @@ double logSumOfExponentials(std::span<const float> logits)
 
 } // namespace
 
+Status checkLogits(std::span<const float> logits)
+{
+    const bool areNumbers = std::ranges::none_of(logits, [](float logit) { return std::isnan(logit); });
+    if (areNumbers && !logits.empty() && std::isfinite(std::ranges::max(logits)))
+        return {};
+    return Error{
+        ErrorCode::Corrupt, "bad_logits", "the model's output is no distribution; the model is damaged: verify it"};
+}
+
 std::vector<TokenScore> bestTokens(std::span<const float> logits, std::size_t count)
 {
     std::vector<TokenId> ids(logits.size());

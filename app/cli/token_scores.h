@@ -1,5 +1,6 @@
 #pragma once
 
+#include "waste/result.h"
 #include "waste/types.h"
 
 #include <cstddef>
@@ -7,6 +8,9 @@
 #include <vector>
 
 namespace waste::cli {
+
+// Scores need logits that are numbers, at least one of them finite. Error: Corrupt, as where a token is drawn.
+Status checkLogits(std::span<const float> logits);
 
 // One row of a next-token distribution: softmax over the whole vocabulary, in f64.
 struct TokenScore {

@@ -1,6 +1,9 @@
 #include "container/trunk.h"
 
 #include "base/checked.h"
+#include "base/half.h"
+#include "base/little_endian.h"
+#include "container/error_reasons.h"
 #include "container/part_file.h"
 #include "container/tensor_check.h"
 #include "container/tensor_inventory.h"
@@ -87,6 +90,12 @@ Result<kernels::MatrixView> Trunk::loadRow(
     const auto scales = target.subspan(aligned(layout.rowBytes), layout.scaleRowBytes());
     WASTE_TRY_STATUS(m_file.readExactly(entry.offset + row * layout.rowBytes, payload));
     WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset + row * layout.scaleRowBytes(), scales));
+    for (std::size_t offset = 0; offset < scales.size(); offset += sizeof(std::uint16_t)) {
+        if (!isFiniteHalf(loadLittle<std::uint16_t>(scales, offset)))
+            return reason::corrupt(reason::kScale,
+                std::string(kTrunkFile) + ": tensor " + entry.name + ": a scale of row " + std::to_string(row)
+                    + " is not a finite number. Copy the file again, or convert the model again.");
+    }
     return viewRows(entry, 1, target);
 }
 

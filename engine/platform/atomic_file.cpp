@@ -1,6 +1,7 @@
 #include "platform/atomic_file.h"
 
 #include "platform/file_error.h"
+#include "platform/path_text.h"
 #include "platform/processes.h"
 
 #include <atomic>
@@ -24,8 +25,19 @@ std::filesystem::path temporaryFor(const std::filesystem::path& target)
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Permissions permissions)
 {
-    WASTE_TRY(OutputFile content, OutputFile::open(temporaryFor(target), OutputFile::Mode::Replace, permissions));
-    return AtomicFile(target, std::move(content));
+    // A rename would put the file in the place of whatever is there.
+    std::error_code unknown;
+    const std::filesystem::file_status there = std::filesystem::status(target, unknown);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+        return Error{ErrorCode::InvalidArgument, "not_a_file",
+            "cannot write " + textFromPath(target) + ": it is no file; choose another name"};
+    std::filesystem::path file = target;
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(target, unknown))) {
+        if (std::filesystem::path led = std::filesystem::canonical(target, unknown); !unknown)
+            file = std::move(led);
+    }
+    WASTE_TRY(OutputFile content, OutputFile::open(temporaryFor(file), OutputFile::Mode::Replace, permissions));
+    return AtomicFile(std::move(file), std::move(content));
 }
 
 AtomicFile::AtomicFile(std::filesystem::path target, OutputFile content)

@@ -8,7 +8,8 @@
 
 namespace waste {
 
-// Replaces a file as a whole: readers and a crash see the old content or the new one, never a mixture.
+// Replaces a file as a whole: readers and a crash see the old content or the new one, never a mixture. A link stays,
+// and what it leads to is replaced.
 //
 // Writes into a temporary beside the target. commit() flushes it, renames it over the target and makes the
 // rename durable; without commit() the destructor removes it.
@@ -16,6 +17,7 @@ class AtomicFile {
 public:
     using Permissions = OutputFile::Permissions;
 
+    // Error: InvalidArgument where something stands that is no file: a folder, a pipe, a device.
     static Result<AtomicFile> create(
         const std::filesystem::path& target, Permissions permissions = Permissions::Default);
     AtomicFile(AtomicFile&& other) noexcept;

@@ -31,7 +31,8 @@ NativeFile openUncached(const std::filesystem::path& path)
     do {
         file.readAt(0, block, error);
     } while (error == std::errc::interrupted);
-    return error ? NativeFile() : std::move(file);
+    // A drive that fails refuses nothing: whoever reads tries again, and says so.
+    return error && error != std::errc::io_error ? NativeFile() : std::move(file);
 }
 
 } // namespace

@@ -22,13 +22,15 @@ Result<Largest> largestOf(std::span<const float> logits)
     Largest largest{0, -INFINITY};
     for (std::size_t id = 0; id < logits.size(); ++id) {
         if (std::isnan(logits[id]))
-            return Error{ErrorCode::Internal, "bad_logits",
-                "the model's output for token " + std::to_string(id) + " is not a number; the model may be damaged"};
+            return Error{ErrorCode::Corrupt, "bad_logits",
+                "the model's output for token " + std::to_string(id)
+                    + " is not a number; the model is damaged: verify it"};
         if (logits[id] > largest.logit)
             largest = {static_cast<TokenId>(id), logits[id]};
     }
     if (!std::isfinite(largest.logit))
-        return Error{ErrorCode::Internal, "bad_logits", "the model's output allows no token; the model may be damaged"};
+        return Error{
+            ErrorCode::Corrupt, "bad_logits", "the model's output allows no token; the model is damaged: verify it"};
     return largest;
 }
 

@@ -1,6 +1,7 @@
 #include "waste/engine.h"
 
 #include "kernels/kernels.h"
+#include "platform/path_text.h"
 #include "platform/threads.h"
 #include "session/engine_internals.h"
 #include "session/facade_guard.h"
@@ -232,6 +233,10 @@ Status Engine::saveUsage() const
         if (model.cache == nullptr)
             return Error{ErrorCode::Unsupported, "no_cache",
                 "all experts of this model are in memory; there is no list to keep"};
+        if (model.usageFileIsForeign)
+            return Error{ErrorCode::InvalidArgument, "not_a_list",
+                textFromPath(model.usageFile)
+                    + " was no list of this model's experts and is left as it is; name another file, or delete it"};
         return model.cache->usage().save(model.usageFile);
     });
 }

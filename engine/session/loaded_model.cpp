@@ -143,10 +143,14 @@ private:
         if (m_model.usageFile.empty())
             m_model.usageFile = m_container.directory / kUsageFile;
         const Result<UsageList> list = UsageList::load(m_model.usageFile, cache.store().grid());
-        if (list)
+        if (list) {
             cache.recall(*list);
-        else if (m_request.options.log
-            && (list.error().code != ErrorCode::NotFound || !m_request.options.usageFile.empty()))
+            return;
+        }
+        const bool isNamed = !m_request.options.usageFile.empty();
+        const bool isThere = list.error().code != ErrorCode::NotFound;
+        m_model.usageFileIsForeign = isNamed && isThere;
+        if (m_request.options.log && (isNamed || isThere))
             m_request.options.log(LogLevel::Warning, "the hot list is not used: " + list.error().message);
     }
 

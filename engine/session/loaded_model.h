@@ -44,6 +44,7 @@ struct LoadedModel {
     std::unique_ptr<ExpertSource> experts; // null for a model without experts
     ExpertCache* cache = nullptr; // `experts`, if it is one
     std::filesystem::path usageFile; // where the cache's hot list is kept
+    bool usageFileIsForeign = false; // it was named, and is something else: nobody's to replace
     Sha256Digest fingerprint{};
 };
 

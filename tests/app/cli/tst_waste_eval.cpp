@@ -1,6 +1,7 @@
 // `waste eval` against reference values (spec: cli B.9): logits, layer norms, experts and perplexity of the exact
 // checkpoints and of the golden containers, all through the program and its files.
 
+#include "support/damage.h"
 #include "support/golden.h"
 #include "waste_program.h"
 
@@ -343,6 +344,48 @@ private Q_SLOTS:
         COMPARE_EXIT(outcome, exitCode);
         QCOMPARE(outcome.json()["event"_L1].toString(), QStringLiteral("error"));
         QCOMPARE(outcome.json()["exit"_L1].toInt(), exitCode);
+    }
+
+    // What no checksum protects: this container has none.
+    void numbersThatAreNoneAreDamage_data()
+    {
+        QTest::addColumn<QString>("tensor");
+        QTest::addColumn<QString>("place"); // of the first two or four bytes
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::addColumn<QString>("words");
+        QTest::newRow("a row's scale") << "model.embed_tokens.weight"
+                                       << "scale_off" << QByteArray("\x00\x7C", 2)
+                                       << "a scale of row 0 is not a finite number";
+        QTest::newRow("a weight") << "model.norm.weight"
+                                  << "off" << QByteArray("\x00\x00\xC0\x7F", 4)
+                                  << "the model's output is no distribution";
+    }
+    void numbersThatAreNoneAreDamage()
+    {
+        QFETCH(QString, tensor);
+        QFETCH(QString, place);
+        QFETCH(QByteArray, bytes);
+        const QTemporaryDir copy;
+        QVERIFY(waste::test::copyGolden("kl-vq3r-q4g", copy.path().toStdString()));
+        const QJsonObject manifest = readJson("containers/kl-vq3r-q4g.waste/manifest.json");
+        const auto tensors = manifest["trunk"_L1].toArray();
+        const auto entry = std::find_if(tensors.begin(), tensors.end(),
+            [&](const auto& value) { return value.toObject()["name"_L1].toString() == tensor; });
+        QVERIFY(entry != tensors.end());
+        QFile trunk(copy.filePath("trunk.bin"));
+        QVERIFY(trunk.open(QIODevice::ReadWrite));
+        QVERIFY(trunk.seek(entry->toObject()[place].toInteger()) && trunk.write(bytes) == bytes.size());
+        trunk.close();
+
+        QFile ids(copy.filePath("ids"));
+        QVERIFY(ids.open(QIODevice::WriteOnly) && ids.write("0 1 2") == 5);
+        ids.close();
+        for (const QStringList& arguments : {QStringList{"--ids", "0 1 2"}, {"--ids-file", ids.fileName()}}) {
+            const auto outcome = runWaste(QStringList{"eval", copy.path(), "--json"} + arguments);
+            COMPARE_EXIT(outcome, 4);
+            QFETCH(QString, words);
+            QVERIFY2(outcome.json()["message"_L1].toString().contains(words), outcome.output.constData());
+        }
     }
 
     void aCheckpointThatDoesNotFitSaysHowMuchItNeeds()

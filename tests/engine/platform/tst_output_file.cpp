@@ -164,6 +164,29 @@ private Q_SLOTS:
         QCOMPARE(names(), QStringList{"settings"});
     }
 
+    void aLinkStaysAndItsFileIsReplaced()
+    {
+        QVERIFY(writeFileAtomically(path("settings"), "old"));
+        std::filesystem::create_symlink("settings", path("link"));
+        QVERIFY(writeFileAtomically(path("link"), "new"));
+        QVERIFY(std::filesystem::is_symlink(path("link")));
+        QCOMPARE(contentOf(path("settings")), QByteArray("new"));
+    }
+
+    void whatIsNoFileIsNotReplaced()
+    {
+        std::filesystem::create_directory(path("folder"));
+        std::filesystem::create_symlink("/dev/null", path("nothing"));
+        for (const char* name : {"folder", "nothing"}) {
+            const Status written = writeFileAtomically(path(name), "x");
+            QVERIFY(!written);
+            QCOMPARE(written.error().code, ErrorCode::InvalidArgument);
+            QVERIFY2(written.error().message.find(name) != std::string::npos, written.error().message.c_str());
+        }
+        QVERIFY(std::filesystem::is_symlink(path("nothing")));
+        QCOMPARE(names(), QStringList{"folder"}); // which has no devices
+    }
+
     void aPrivateFileIsForItsOwnerAlone()
     {
         QVERIFY(writeFileAtomically(path("secret"), "x", AtomicFile::Permissions::OwnerOnly));

@@ -110,6 +110,26 @@ private Q_SLOTS:
         run(learning);
         QVERIFY2(m_warnings.back().find("not saved") != std::string::npos, m_warnings.back().c_str());
     }
+
+    void aFileThatIsSomethingElseIsLeftAsItIs()
+    {
+        EngineOptions learning = options();
+        learning.learn = true;
+        learning.usageFile = m_directory->filePath("thesis.txt").toStdString();
+        std::ofstream(learning.usageFile) << "Chapter one";
+        run(learning);
+        QCOMPARE(m_warnings.size(), std::size_t{2});
+        QVERIFY2(m_warnings[1].find("left as it is") != std::string::npos, m_warnings[1].c_str());
+        std::ifstream file(learning.usageFile);
+        std::string line;
+        QVERIFY(std::getline(file, line) && line == "Chapter one");
+
+        // The model's own list is ours, damaged or not.
+        std::ofstream(m_list) << "this is no list";
+        learning.usageFile.clear();
+        run(learning);
+        QVERIFY(std::filesystem::file_size(m_list) > 16);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestLearnedList)
