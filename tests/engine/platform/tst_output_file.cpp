@@ -184,7 +184,7 @@ private Q_SLOTS:
             QVERIFY2(written.error().message.find(name) != std::string::npos, written.error().message.c_str());
         }
         QVERIFY(std::filesystem::is_symlink(path("nothing")));
-        QCOMPARE(names(), QStringList{"folder"}); // which has no devices
+        QCOMPARE(names(), QStringList{"nothing"}); // which has no folders
     }
 
     void aPrivateFileIsForItsOwnerAlone()
