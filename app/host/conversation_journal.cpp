@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint64_t kJournalBytesMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSavingBytesMin = std::uint64_t{1} << 20;
 
-Error busyError(const std::filesystem::path& folder)
+Error busyError(const std::filesystem::path& nameFile)
 {
-    const auto writer = readFile(folder / "writer", 4096);
+    const auto writer = readFile(nameFile, 4096);
     const std::string name = writer && !writer->empty() ? *writer : "another program";
     return Error{ErrorCode::Busy, "busy", name + " is writing this conversation"};
 }
@@ -45,18 +45,37 @@ void markInterrupted(Conversation& conversation)
     }
 }
 
-Result<HeldLock> lockConversation(const std::filesystem::path& folder, std::string_view writerName)
+Result<std::unique_ptr<const ConversationLock>> ConversationLock::acquire(
+    const std::filesystem::path& folder, std::string_view writerName)
 {
+    // A file of its own: a locked file cannot be read on every system.
+    std::filesystem::path nameFile = folder / "writer";
     auto lock = HeldLock::acquire(folder / "lock");
     if (!lock)
-        return lock.error().code == ErrorCode::Busy ? busyError(folder) : std::move(lock.error());
-    // A file of its own: a locked file cannot be read on every system. Without it a second program only
-    // cannot say who it waits for.
-    [[maybe_unused]] const Status named = replaceFile(folder / "writer", writerName);
-    return lock;
+        return lock.error().code == ErrorCode::Busy ? busyError(nameFile) : std::move(lock.error());
+    // The name of one that was killed goes at once: until the new one is on the device, milliseconds pass.
+    std::error_code ignored;
+    std::filesystem::remove(nameFile, ignored);
+    // Without it a second program only cannot say who it waits for.
+    [[maybe_unused]] const Status named = replaceFile(nameFile, writerName);
+    return std::unique_ptr<const ConversationLock>(new ConversationLock(std::move(*lock), std::move(nameFile)));
 }
 
-ConversationJournal::ConversationJournal(HeldLock lock, JournalFile file, std::filesystem::path path)
+ConversationLock::ConversationLock(HeldLock lock, std::filesystem::path nameFile)
+    : m_lock(std::move(lock))
+    , m_nameFile(std::move(nameFile))
+{
+}
+
+// Before the lock is let go: whoever has it next is somebody else.
+ConversationLock::~ConversationLock()
+{
+    std::error_code ignored;
+    std::filesystem::remove(m_nameFile, ignored);
+}
+
+ConversationJournal::ConversationJournal(
+    std::unique_ptr<const ConversationLock> lock, JournalFile file, std::filesystem::path path)
     : m_lock(std::move(lock))
     , m_file(std::move(file))
     , m_path(std::move(path))
@@ -67,7 +86,7 @@ Result<ConversationJournal> ConversationJournal::open(
     const std::filesystem::path& folder, const std::filesystem::path& quarantineFolder, std::string_view writerName)
 {
     const std::filesystem::path path = folder / "journal.jsonl";
-    WASTE_TRY(HeldLock lock, lockConversation(folder, writerName));
+    WASTE_TRY(auto lock, ConversationLock::acquire(folder, writerName));
     WASTE_TRY(const std::string bytes, readFile(path, kJournalBytesMax));
     WASTE_TRY(JournalContent content, readJournal(bytes));
     if (content.conversation.newerSchema) {

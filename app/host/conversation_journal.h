@@ -6,14 +6,29 @@
 #include "waste/result.h"
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace waste::host {
 
-// The lock of a conversation's folder. Busy: another one writes, and the message says who.
-Result<HeldLock> lockConversation(const std::filesystem::path& folder, std::string_view writerName);
+// The lock of a conversation's folder, with the name of who holds it for those who find it taken.
+class ConversationLock {
+public:
+    // Busy: another one writes, and the message says who, where that is known.
+    static Result<std::unique_ptr<const ConversationLock>> acquire(
+        const std::filesystem::path& folder, std::string_view writerName);
+    ~ConversationLock();
+    ConversationLock(const ConversationLock&) = delete;
+    ConversationLock& operator=(const ConversationLock&) = delete;
+
+private:
+    ConversationLock(HeldLock lock, std::filesystem::path nameFile);
+
+    HeldLock m_lock;
+    std::filesystem::path m_nameFile;
+};
 
 // An answer that nobody is writing any more was interrupted.
 void markInterrupted(Conversation& conversation);
@@ -37,9 +52,9 @@ public:
     Status compact();
 
 private:
-    ConversationJournal(HeldLock lock, JournalFile file, std::filesystem::path path);
+    ConversationJournal(std::unique_ptr<const ConversationLock> lock, JournalFile file, std::filesystem::path path);
 
-    HeldLock m_lock;
+    std::unique_ptr<const ConversationLock> m_lock;
     JournalFile m_file;
     std::filesystem::path m_path;
     Conversation m_conversation;

@@ -183,6 +183,20 @@ private Q_SLOTS:
         QVERIFY(terminal->openForWriting(id));
     }
 
+    // Somebody holds the lock and has not written a name yet.
+    void whoHasFinishedIsNotNamedForWhoCameNext()
+    {
+        const QTemporaryDir folder;
+        auto store = ConversationStore::open(pathOf(folder), "waste run (process 1)");
+        const std::string id = idOf("00000a");
+        QVERIFY(store->create(id)->append(std::vector{messageLine(question("m", "a"))}));
+        const auto next = HeldLock::acquire(journalOf(folder, id).parent_path() / "lock");
+        QVERIFY(next);
+        const auto busy = store->openForWriting(id);
+        QVERIFY(!busy);
+        QCOMPARE(busy.error().message, std::string("another program is writing this conversation"));
+    }
+
     void aRunningAnswerWithoutAWriterWasInterrupted()
     {
         const QTemporaryDir folder;
