@@ -6,10 +6,12 @@ namespace waste::cli {
 
 Status RouteFile::tryWriting(const std::filesystem::path& file)
 {
-    std::filesystem::path trial = file;
-    trial += ".trial";
-    WASTE_TRY_STATUS(replaceFile(trial, "{}\n"));
     std::error_code ignored;
+    const auto there = std::filesystem::status(file, ignored);
+    std::filesystem::path trial = file; // refused by its own name where something else than a file has it
+    if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there))
+        trial += ".trial";
+    WASTE_TRY_STATUS(replaceFile(trial, "{}\n"));
     std::filesystem::remove(trial, ignored);
     return {};
 }

@@ -213,29 +213,37 @@ private Q_SLOTS:
         }
     }
 
-    void aFolderForRoutesThatIsMissingIsSaidBeforeMeasuring()
+    void aPlaceForRoutesThatIsNoneIsSaidBeforeMeasuring()
     {
         const QTemporaryDir folder;
-        const auto outcome = runWaste(bench({"-n", "2", "--record-routes", folder.filePath("missing/routes.jsonl")}));
-        COMPARE_EXIT(outcome, 6);
-        QCOMPARE(outcome.jsonLines().size(), 1); // the error, and no figures
-        QVERIFY(QDir(folder.path()).isEmpty());
+        QVERIFY(QDir(folder.path()).mkdir("taken"));
+        const auto missing = runWaste(bench({"-n", "2", "--record-routes", folder.filePath("missing/routes.jsonl")}));
+        COMPARE_EXIT(missing, 6);
+        QCOMPARE(missing.jsonLines().size(), 1); // the error, and no figures
+        const auto taken = runWaste(bench({"-n", "2", "--record-routes", folder.filePath("taken")}));
+        COMPARE_EXIT(taken, 2);
+        QCOMPARE(taken.jsonLines().size(), 1);
+        QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList("taken"));
     }
 
-    // A folder of that name is in the way, which shows only when the file takes its name.
+    // There is room for a kibibyte, which is less than the routes take.
     void figuresAreToldAlsoWhereTheRoutesCannotBeWritten()
     {
         const QTemporaryDir folder;
-        QVERIFY(QDir(folder.path()).mkpath("routes/full"));
-        const auto outcome =
-            runWaste(bench({"-n", "2", "--repeat", "3", "--record-routes", folder.filePath("routes")}));
+        WasteProgram program;
+        QProcess shell;
+        shell.setProcessEnvironment(program.environment);
+        shell.start("bash",
+            QStringList{"-c", "ulimit -f 1; exec \"$0\" \"$@\"", WASTE_CLI}
+                + bench({"-n", "64", "--repeat", "3", "--record-routes", folder.filePath("routes.jsonl")}));
+        const auto outcome = program.wait(shell);
         COMPARE_EXIT(outcome, 1);
         const auto lines = outcome.jsonLines();
         QCOMPARE(lines.size(), 2);
         QCOMPARE(lines[0]["repeat"].toInt(), 3);
         QVERIFY(!lines[0]["stopped"].toBool(true));
-        QVERIFY2(lines[1]["message"].toString().contains("routes"), outcome.description().constData());
-        QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList("routes"));
+        QVERIFY2(lines[1]["message"].toString().contains("routes.jsonl"), outcome.description().constData());
+        QVERIFY(QDir(folder.path()).isEmpty());
     }
 
     // The routes are written after the first round: from then on a bank is cut.
