@@ -3,6 +3,7 @@
 #include "waste/disk_benchmark.h"
 
 #include "platform/direct_file.h"
+#include "platform/file_lock.h"
 #include "platform/output_file.h"
 #include "platform/pages.h"
 #include "platform/path_text.h"
@@ -14,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +36,7 @@ constexpr std::uint32_t kDepthMax = 64;
 constexpr std::uint64_t kSequentialBytes = std::uint64_t{4} << 20;
 constexpr std::uint32_t kSequentialDepth = 4;
 constexpr std::string_view kTestFilePrefix = "waste-diskbench-";
+constexpr std::string_view kTestFileSuffix = ".tmp";
 constexpr std::uint64_t kFreeBytesKept = std::uint64_t{1} << 30; // a test file never fills a disk
 
 // splitmix64: which record comes next.
@@ -55,9 +58,36 @@ private:
     std::uint64_t m_state;
 };
 
-// A file of the benchmark's own, removed with this object. Its bytes are of no pattern that a drive could compress.
+bool isTestFile(const fs::path& path)
+{
+    const std::string name = textFromPath(path.filename());
+    if (!name.starts_with(kTestFilePrefix) || !name.ends_with(kTestFileSuffix))
+        return false;
+    const auto number = std::string_view(name).substr(
+        kTestFilePrefix.size(), name.size() - kTestFilePrefix.size() - kTestFileSuffix.size());
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// A file of the benchmark's own, removed with this object, or by the next run where the program was killed. Its bytes
+// are of no pattern that a drive could compress.
 class TestFile {
 public:
+    // Those of programs that have ended, which a process number would not tell: it may be another's by now. What
+    // cannot be removed stays.
+    static void removeLeft(const fs::path& folder)
+    {
+        std::vector<fs::path> left;
+        std::error_code error;
+        for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+            if (isTestFile(entry->path()))
+                left.push_back(entry->path());
+        }
+        for (const fs::path& path : left) {
+            if (auto lock = FileLock::acquire(lockOf(path)))
+                const TestFile removed(path, std::move(*lock));
+        }
+    }
+
     static Result<TestFile> write(const fs::path& folder, std::uint64_t bytes, const CancelFlag* cancel)
     {
         WASTE_TRY(const std::uint64_t freeBytes, freeSpaceBytes(folder));
@@ -67,7 +97,10 @@ public:
                     + std::to_string(freeBytes >> 20) + " MiB are free, and " + std::to_string(kFreeBytesKept >> 20)
                     + " of them stay so); name a folder with large files instead"};
         }
-        TestFile file(folder / (std::string(kTestFilePrefix) + std::to_string(currentProcessId()) + ".tmp"));
+        const fs::path path =
+            folder / (std::string(kTestFilePrefix) + std::to_string(currentProcessId()) + std::string(kTestFileSuffix));
+        WASTE_TRY(FileLock lock, FileLock::acquire(lockOf(path)));
+        TestFile file(path, std::move(lock));
         WASTE_TRY(OutputFile output, OutputFile::open(file.m_path, OutputFile::Mode::Replace));
         RecordOrder random(1);
         std::vector<std::uint64_t> block(kSequentialBytes / sizeof(std::uint64_t));
@@ -84,23 +117,32 @@ public:
     }
     TestFile(TestFile&& other) noexcept
         : m_path(std::exchange(other.m_path, {}))
+        , m_lock(std::exchange(other.m_lock, std::nullopt))
     {
     }
     TestFile& operator=(TestFile&&) = delete;
     ~TestFile()
     {
+        if (m_path.empty())
+            return;
         std::error_code ignored;
-        if (!m_path.empty())
-            fs::remove(m_path, ignored);
+        fs::remove(m_path, ignored);
+        m_lock.reset(); // Windows removes no open file
+        fs::remove(lockOf(m_path), ignored);
     }
     [[nodiscard]] const fs::path& path() const { return m_path; }
 
 private:
-    explicit TestFile(fs::path path)
+    TestFile(fs::path path, FileLock lock)
         : m_path(std::move(path))
+        , m_lock(std::move(lock))
     {
     }
+    // A file of its own: of a locked file not every system lets one read.
+    static fs::path lockOf(fs::path path) { return path += ".lock"; }
+
     fs::path m_path;
+    std::optional<FileLock> m_lock;
 };
 
 std::vector<fs::path> largeFiles(const fs::path& folder)
@@ -300,6 +342,7 @@ Result<DiskBenchmarkReport> measureDisk(
         WASTE_TRY_STATUS(benchmark.open(std::span(&options.path, 1)));
         return benchmark.run();
     }
+    TestFile::removeLeft(options.path);
     if (const std::vector<fs::path> files = largeFiles(options.path); !files.empty()) {
         WASTE_TRY_STATUS(benchmark.open(files));
         return benchmark.run();

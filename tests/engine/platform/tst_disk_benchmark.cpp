@@ -5,6 +5,7 @@
 #include "support/small_drive.h"
 
 #include "waste/disk_benchmark.h"
+#include "waste/files.h"
 
 #include <QDir>
 #include <QFile>
@@ -83,12 +84,30 @@ private Q_SLOTS:
         QVERIFY(QDir(m_folder->path()).isEmpty());
     }
 
-    void whatAnotherRunLeftIsNotMeasured()
+    void theTestFileOfAnotherRunIsNeitherMeasuredNorRemoved()
     {
-        QVERIFY(makeHole(m_folder->filePath("waste-diskbench-1.tmp"), qint64{600} << 20));
+        const QString other = m_folder->filePath("waste-diskbench-1.tmp");
+        QVERIFY(makeHole(other, qint64{600} << 20));
+        const auto held = HeldLock::acquire((other + ".lock").toStdString());
+        QVERIFY(held);
         const auto report = measureDisk(quickOptions(m_folder->path()));
         QVERIFY2(report, report ? "" : report.error().message.c_str());
         QVERIFY(report->wroteTestFile);
+        QVERIFY(QFile::exists(other));
+    }
+
+    // As SIGKILL leaves them. The number is that of a program that lives, which is another one.
+    void whatARunThatWasKilledLeftIsRemoved()
+    {
+        const QString left = m_folder->filePath(QString("waste-diskbench-%1.tmp").arg(processId()));
+        QVERIFY(makeHole(left, qint64{600} << 20));
+        QVERIFY(makeHole(left + ".lock", 0));
+        QVERIFY(makeHole(m_folder->filePath("waste-diskbench-1.tmp"), 1 << 20));
+        const QStringList others = {"waste-diskbench-.tmp", "waste-diskbench-1.tmp.old", "waste-diskbench-x1.tmp"};
+        for (const QString& name : others)
+            QVERIFY(makeHole(m_folder->filePath(name), 1));
+        QVERIFY(measureDisk(quickOptions(m_folder->path())));
+        QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files, QDir::Name), others);
     }
 
     void aTestFileThatHoldsNoReadIsNotWritten()
