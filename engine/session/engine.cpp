@@ -142,50 +142,67 @@ Status loadVision(Engine::Internals& engine, const ProgressSink& progress, const
     return {};
 }
 
+// All that the plan gives memory to.
+Status load(Engine::Internals& engine, const ProgressSink& progress, const CancelFlag* cancel)
+{
+    const detail::ModelFiles& files = engine.container->files();
+    const MemoryPlan& plan = engine.plan;
+    const auto start = ScopedTime::Clock::now();
+    WASTE_TRY(engine.model,
+        LoadedModel::load({.files = files,
+            .plan = plan,
+            .options = engine.options,
+            .kernels = engine.kernels,
+            .progress = progress,
+            .cancel = cancel}));
+    const std::chrono::duration<double> reading = ScopedTime::Clock::now() - start;
+    if (reading.count() > 0)
+        engine.openBytesPerSecond = static_cast<double>(plan.trunkBytes) / reading.count();
+    if (engine.options.vision == VisionUse::FromTheStart)
+        WASTE_TRY_STATUS(loadVision(engine, progress, cancel));
+    const Arithmetic arithmetic = arithmeticFor(files, engine.options);
+    engine.identity = makeIdentity(files, engine.model->fingerprint, arithmetic);
+
+    const std::uint32_t chunkTokens = plan.prefillChunkTokens;
+    const std::uint64_t scratchBytes = Decoder::scratchBytes(files.config, chunkTokens, engine.pool.threadCount());
+    WASTE_TRY(Arena scratch, Arena::create(scratchBytes, "intermediate results"));
+    engine.scratch = std::make_unique<Arena>(std::move(scratch));
+    const Decoder::Parts parts{.config = files.config,
+        .weights = engine.model->weights,
+        .embedding = *engine.model->embedding,
+        .experts = engine.model->experts.get(),
+        .kernels = engine.kernels,
+        .pool = engine.pool,
+        .chunkTokensMax = chunkTokens,
+        .arithmetic = arithmetic};
+    engine.decoder = std::make_unique<Decoder>(parts, *engine.scratch);
+    engine.sampler = std::make_unique<Sampler>(files.config.vocabularySize);
+    WASTE_TRY_STATUS(engine.sampler->configure({}));
+    engine.firstRandomState = engine.sampler->randomState();
+    return {};
+}
+
 Result<std::shared_ptr<Engine::Internals>> assemble(std::shared_ptr<const Container> container,
     const EngineOptions& options, const ProgressSink& progress, const CancelFlag* cancel)
 {
     WASTE_TRY_STATUS(checkCpus(options.cpus));
     WASTE_TRY(const MemoryPlan plan, acceptedPlan(*container, options));
     WASTE_TRY(const kernels::KernelTable* kernels, kernels::selectKernels());
-    auto engine =
-        std::make_shared<Engine::Internals>(std::move(container), options, plan, *kernels, computeThreads(options));
+    const std::uint32_t threadsWanted = computeThreads(options);
+    auto engine = std::make_shared<Engine::Internals>(std::move(container), options, plan, *kernels, threadsWanted);
     WASTE_TRY_STATUS(reserveParts(*engine));
     logWarnings(*engine);
 
-    const detail::ModelFiles& files = engine->container->files();
-    const auto start = ScopedTime::Clock::now();
-    WASTE_TRY(engine->model,
-        LoadedModel::load({.files = files,
-            .plan = engine->plan,
-            .options = engine->options,
-            .kernels = *kernels,
-            .progress = progress,
-            .cancel = cancel}));
-    const std::chrono::duration<double> reading = ScopedTime::Clock::now() - start;
-    if (reading.count() > 0)
-        engine->openBytesPerSecond = static_cast<double>(plan.trunkBytes) / reading.count();
-    if (options.vision == VisionUse::FromTheStart)
-        WASTE_TRY_STATUS(loadVision(*engine, progress, cancel));
-    const Arithmetic arithmetic = arithmeticFor(files, options);
-    engine->identity = makeIdentity(files, engine->model->fingerprint, arithmetic);
-
-    const std::uint32_t chunkTokens = plan.prefillChunkTokens;
-    const std::uint64_t scratchBytes = Decoder::scratchBytes(files.config, chunkTokens, engine->pool.threadCount());
-    WASTE_TRY(Arena scratch, Arena::create(scratchBytes, "intermediate results"));
-    engine->scratch = std::make_unique<Arena>(std::move(scratch));
-    const Decoder::Parts parts{.config = files.config,
-        .weights = engine->model->weights,
-        .embedding = *engine->model->embedding,
-        .experts = engine->model->experts.get(),
-        .kernels = *kernels,
-        .pool = engine->pool,
-        .chunkTokensMax = chunkTokens,
-        .arithmetic = arithmetic};
-    engine->decoder = std::make_unique<Decoder>(parts, *engine->scratch);
-    engine->sampler = std::make_unique<Sampler>(files.config.vocabularySize);
-    WASTE_TRY_STATUS(engine->sampler->configure({}));
-    engine->firstRandomState = engine->sampler->randomState();
+    Status loaded = guarded([&] { return load(*engine, progress, cancel); });
+    const std::uint32_t threadCount = engine->pool.threadCount();
+    if (!loaded && loaded.error().code == ErrorCode::OutOfMemory && threadCount < threadsWanted) {
+        // Where there was no address space for one more stack, a smaller budget is of no help.
+        loaded.error().message = "the system started " + std::to_string(threadCount) + " of "
+            + std::to_string(threadsWanted)
+            + " compute threads, and then had no memory left for the model; use fewer threads, or raise the limit on "
+              "address space (`ulimit -v`)";
+    }
+    WASTE_TRY_STATUS(std::move(loaded));
     return engine;
 }
 

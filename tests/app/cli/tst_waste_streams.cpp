@@ -105,6 +105,20 @@ private Q_SLOTS:
             outcome.errors.endsWith("; raise the limit on open files (`ulimit -n`)\n"), outcome.errors.constData());
     }
 
+    // A stack each, until nothing is left for the model.
+    void threadsThatTakeTheAddressSpaceAreBlamed()
+    {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("The sanitizer needs all the address space there is");
+#endif
+        const auto outcome = runInShell("ulimit -s 8192 && ulimit -v 1200000 && \"$@\"",
+            {"run", kModel, "hi", "-n", "1", "--threads", "300"}, m_environment);
+        COMPARE_EXIT(outcome, 1);
+        QVERIFY2(outcome.errors.contains(" of 300 compute threads, and then had no memory left for the model; use "
+                                         "fewer threads, or raise the limit on address space"),
+            outcome.errors.constData());
+    }
+
     void aTitleIsOneLineOfText()
     {
         COMPARE_EXIT(
