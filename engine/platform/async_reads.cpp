@@ -19,6 +19,11 @@ constexpr std::uint64_t kWakeTag = UINT64_MAX;
 // How often one looks for what ends by itself, where the system no longer lets one wait for it.
 constexpr std::chrono::milliseconds kLookEvery{1};
 
+// A system that is short of something for so long is not counted upon: readers of our own do the work then. Some
+// sandboxes answer like that for ever.
+constexpr std::chrono::milliseconds kTrialMax{100};
+constexpr auto kNoEnd = std::chrono::nanoseconds::max();
+
 // Interrupted, or the system is short of something.
 bool isOverSoon(int error)
 {
@@ -39,7 +44,9 @@ public:
         // A trial: kernels before 5.6 have the ring and not this kind of read, and a sandbox may allow a ring to be
         // made and not to be used.
         reads->wake();
+        reads->m_patience = kTrialMax;
         reads->wait();
+        reads->m_patience = kNoEnd;
         return reads->m_isRefused ? nullptr : std::move(reads);
     }
     ~UringReads() override
@@ -106,8 +113,11 @@ private:
 
     bool submitAndWait()
     {
+        using Clock = std::chrono::steady_clock;
+        const auto start = Clock::now();
         int taken = io_uring_submit_and_wait(&m_ring, 1);
-        while (isOverSoon(-taken)) { // what was not taken stays in the ring and is offered again
+        // What was not taken stays in the ring and is offered again.
+        while (isOverSoon(-taken) && Clock::now() - start < m_patience) {
             std::this_thread::yield();
             taken = io_uring_submit_and_wait(&m_ring, 1);
         }
@@ -157,6 +167,7 @@ private:
     io_uring m_ring = {};
     bool m_isOpen = false;
     bool m_isRefused = false;
+    std::chrono::nanoseconds m_patience = kNoEnd; // with a system that is short of something
     int m_wakeFile = -1;
     std::uint64_t m_wakeCount = 0; // the system writes it, nobody reads it
     std::atomic<std::uint32_t> m_wakeCalls = 0; // of wake(); looked at once refused

@@ -9,10 +9,10 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <cerrno>
 #include <thread>
 
 #if defined(__linux__) && __has_include(<liburing.h>)
-#include <cerrno>
 #include <cstddef>
 #include <liburing.h>
 #include <linux/filter.h>
@@ -34,12 +34,12 @@ bool ringsAreOld = false;
 #if defined(__linux__) && __has_include(<liburing.h>)
 
 // Of the calling thread, until it ends.
-bool forbidEnteringRings()
+bool forbidEnteringRings(int answer = EPERM)
 {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_enter, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(answer)),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const sock_fprog program = {.len = std::size(filter), .filter = filter};
@@ -48,7 +48,7 @@ bool forbidEnteringRings()
 
 #else
 
-bool forbidEnteringRings()
+bool forbidEnteringRings(int = 0)
 {
     return false;
 }
@@ -103,13 +103,22 @@ private Q_SLOTS:
         QCOMPARE(MachineFacts::detect().ioUring, MachineFacts::IoUring::Available);
     }
 
+    void aRingThatMayNotBeEnteredIsNotTaken_data()
+    {
+        QTest::addColumn<int>("answer");
+        QTest::newRow("forbidden") << EPERM;
+        QTest::newRow("try again, for ever") << EAGAIN;
+        QTest::newRow("interrupted, for ever") << EINTR;
+        QTest::newRow("busy, for ever") << EBUSY;
+    }
     void aRingThatMayNotBeEnteredIsNotTaken()
     {
+        QFETCH(const int, answer);
         bool isForbidden = false;
         bool isTaken = true;
         auto facts = MachineFacts::IoUring::Absent;
         std::thread([&] {
-            isForbidden = forbidEnteringRings();
+            isForbidden = forbidEnteringRings(answer);
             isTaken = AsyncReads::create(kDepth) != nullptr;
             facts = MachineFacts::detect().ioUring;
         }).join();
