@@ -133,6 +133,13 @@ void divideBudget(MemoryPlan& plan, const ModelSizes& sizes, VisionUse vision)
     plan.visionSlotCount = plan.expertSlotCount - slots(plan.expertCacheBytes - forVision);
 }
 
+// "63 MiB is less than 63 MiB" would help nobody.
+std::string smallerSizeText(std::uint64_t bytes, std::uint64_t largerBytes)
+{
+    const std::string text = sizeText(bytes);
+    return text == sizeText(largerBytes) ? std::to_string(bytes) + " bytes" : text;
+}
+
 } // namespace
 
 std::uint64_t slotBytes(std::uint64_t recordBytes)
@@ -200,13 +207,13 @@ Status MemoryPlan::check() const
     const std::string context = " at a context of " + std::to_string(contextTokens) + " tokens";
     Error error{ErrorCode::RamBudget, "ram_budget", {}};
     if (rule == Rule::Explicit) {
-        error.message = "a budget of " + sizeText(budgetBytes) + " is below this model's floor" + context
-            + "; give it at least " + sizeText(floorBytes)
+        error.message = "a budget of " + smallerSizeText(budgetBytes, floorBytes) + " is below this model's floor"
+            + context + "; give it at least " + sizeText(floorBytes)
             + ", or shorten the context, use fewer threads or leave pictures out";
     } else {
         error.message = "this model needs at least " + sizeText(floorBytes) + " of RAM" + context
-            + ", and this machine can spare " + sizeText(budgetBytes) + " of its " + sizeText(machine.usableBytes)
-            + "; shorten the context, or set a budget of " + sizeText(floorBytes)
+            + ", and this machine can spare " + smallerSizeText(budgetBytes, floorBytes) + " of its "
+            + sizeText(machine.usableBytes) + "; shorten the context, or set a budget of " + sizeText(floorBytes)
             + " yourself and accept that the machine may page";
     }
     return error;
