@@ -1,11 +1,13 @@
 #include "vision/image_file.h"
 
+#include "vision/big_endian.h"
 #include "vision/decoder_memory.h"
 #include "vision/exif_orientation.h"
 #include "vision/image_layout.h"
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -82,6 +84,17 @@ std::string tooLarge(std::string_view name, const ImageHeader& header, const Ima
         + millions(std::min(fitting, kImagePixelsMax)) + "; scale it down first, or save it as a plain PNG";
 }
 
+// Of a PNG that is too large for the decoder, which does not say so: nothing if it is another file, or of good size.
+std::optional<ImageHeader> sizeOfHugePng(std::span<const std::byte> file)
+{
+    constexpr std::string_view kStart{"\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 16};
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+    if (!text.starts_with(kStart) || file.size() < kStart.size() + 8)
+        return std::nullopt;
+    const ImageHeader size{readBigEndian(file, kStart.size(), 4), readBigEndian(file, kStart.size() + 4, 4)};
+    return std::uint64_t{size.width} * size.height > kImagePixelsMax ? std::optional(size) : std::nullopt;
+}
+
 // Of the stored picture, orientation aside.
 Result<ImageHeader> readStoredSize(std::span<const std::byte> file, std::string_view name)
 {
@@ -95,6 +108,8 @@ Result<ImageHeader> readStoredSize(std::span<const std::byte> file, std::string_
     int channels = 0;
     const auto* bytes = reinterpret_cast<const stbi_uc*>(file.data());
     if (stbi_info_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels) == 0) {
+        if (const auto size = sizeOfHugePng(file))
+            return *size;
         return invalidImage(
             name, "this is not a picture that can be read; supported are PNG, JPEG, GIF, BMP, TGA and PSD");
     }

@@ -107,6 +107,18 @@ private Q_SLOTS:
         QVERIFY(decodeImage(bytesOf(file), "square.png"));
     }
 
+    // The decoder takes it for no picture.
+    void aPngBeyondTheDecoderIsTooLarge()
+    {
+        std::string file = blackPng(200, 200, {.channels = 3});
+        file.replace(16, 8, std::string("\0\0\x4E\x20\0\0\x4E\x20", 8)); // 20000 x 20000
+        const auto refused = readImageHeader(bytesOf(file), "huge.png");
+        QVERIFY(!refused);
+        QCOMPARE(refused.error().message,
+            std::string("huge.png: the picture has 20000 x 20000 pixels, more than 67.1 million; scale it down first"));
+        QVERIFY(!readImageHeader(bytesOf(file.substr(0, 23)), "cut.png"));
+    }
+
     // A small file must not keep the decoder busy for days.
     void aJpegOfVeryManyScansIsRefused()
     {
