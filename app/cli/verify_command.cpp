@@ -139,10 +139,12 @@ private:
             text += printfText("  %-40s %6.2f %%\n", name.c_str(), 100 * error);
         return text;
     }
-    // The file's name once, and an offset where less than the file is meant.
+    // The file's name once, and an offset where less than the file is meant. What could not be read says both itself.
     static std::string text(const Damage& damage)
     {
         std::string_view message = damage.error.message;
+        if (damage.error.code == ErrorCode::Io || damage.error.reason == "short_file")
+            return "damaged: " + std::string(message) + "\n";
         const bool isWholeFile = damage.tensor.empty() && !damage.expert && damage.offset == 0;
         if (isWholeFile && message.starts_with(damage.file))
             return "damaged: " + std::string(message) + "\n";

@@ -364,7 +364,8 @@ Status CheckpointFiles::readPiece(const CheckpointTensor& tensor, const Checkpoi
                 + " is not there"};
     Status status = shard.file->readExactly(piece.offsetBytes + offsetBytes, target);
     if (!status)
-        status.error().message = "tensor \"" + tensor.name + "\": " + status.error().message;
+        status.error().message = "tensor \"" + tensor.name + "\": " + status.error().message
+            + (status.error().reason == kShortFileReason ? "; download or copy this file again" : "");
     return status;
 }
 

@@ -55,7 +55,7 @@ Status BankReader::readRecord(std::uint16_t expert, std::span<std::byte> target,
 {
     assert(expert < m_entry->expertCount);
     assert(target.size() == strideBytes());
-    if (Status status = m_file.readExactly(recordOffset(expert), target); !status) {
+    if (Status status = readPart(m_file, recordOffset(expert), target); !status) {
         status.error().message = recordName(expert) + status.error().message;
         return status;
     }

@@ -47,7 +47,7 @@ Status checkWholeFile(const DirectFile& file, std::uint32_t expected)
     std::uint32_t crc = 0;
     for (std::uint64_t offset = 0; offset < file.sizeBytes(); offset += block.size()) {
         const auto part = std::span(block).first(std::min<std::uint64_t>(block.size(), file.sizeBytes() - offset));
-        WASTE_TRY_STATUS(file.readExactly(offset, part));
+        WASTE_TRY_STATUS(readPart(file, offset, part));
         crc = kernels::crc32(part, crc);
     }
     if (crc != expected)
@@ -97,7 +97,7 @@ Result<Codebooks> Codebooks::load(const std::filesystem::path& directory, const 
     for (const BankEntry& bank : manifest.banks)
         for (std::uint32_t k = 0; k < quant.codebooksPerLayer(); ++k, ++stage) {
             const std::uint64_t id = std::uint64_t{bank.codebookBase} + k;
-            WASTE_TRY_STATUS(file.readExactly(id * recordBytes, record));
+            WASTE_TRY_STATUS(readPart(file, id * recordBytes, record));
             const std::span<float> target = all.subspan(stage * stageFloats, std::size_t{quant.entries} * quant.vecDim);
             const auto header =
                 CodebookHeader::decode(std::span<const std::byte>(record).first<kCodebookHeaderBytes>());

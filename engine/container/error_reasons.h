@@ -1,5 +1,6 @@
 #pragma once
 
+#include "platform/direct_file.h"
 #include "waste/result.h"
 
 #include <string>
@@ -11,7 +12,7 @@ namespace waste::reason {
 // Error::reason of everything that is found wrong in a container (spec: container 13). The first four are
 // what that table calls IO: the file may be whole elsewhere, a copy went wrong or a disk failed.
 inline constexpr std::string_view kMissingFile = "missing_file";
-inline constexpr std::string_view kShortFile = "short_file";
+inline constexpr std::string_view kShortFile = kShortFileReason; // found by reading, or by its size
 inline constexpr std::string_view kRecordHeader = "record_header";
 inline constexpr std::string_view kChecksum = "checksum";
 // What the table calls FORMAT: these bytes were never right.

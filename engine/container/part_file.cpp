@@ -21,6 +21,14 @@ Result<DirectFile> openPart(const std::filesystem::path& directory, std::string_
     return file;
 }
 
+Status readPart(const DirectFile& file, std::uint64_t offsetBytes, std::span<std::byte> target, std::size_t bytes)
+{
+    Status status = file.readAtLeast(offsetBytes, target, bytes);
+    if (!status && status.error().reason == reason::kShortFile)
+        status.error().message += ". Copy this file again, or convert the model again.";
+    return status;
+}
+
 std::string brokenLink(const std::filesystem::path& path)
 {
     const std::filesystem::path target = linkTarget(path);

@@ -64,7 +64,7 @@ Status Trunk::verify(const TrunkEntry& entry, std::span<std::byte> block) const
     const auto pass = [&](std::uint64_t offset, std::uint64_t bytes, auto add) -> Status {
         for (std::uint64_t done = 0; done < bytes; done += block.size()) {
             const auto part = block.first(std::min<std::uint64_t>(block.size(), bytes - done));
-            WASTE_TRY_STATUS(m_file.readExactly(offset + done, part));
+            WASTE_TRY_STATUS(readPart(m_file, offset + done, part));
             (check.*add)(part);
         }
         return {};
@@ -88,8 +88,8 @@ Result<kernels::MatrixView> Trunk::loadRow(
     const TrunkLayout& layout = entry.layout;
     const auto payload = target.first(layout.rowBytes);
     const auto scales = target.subspan(aligned(layout.rowBytes), layout.scaleRowBytes());
-    WASTE_TRY_STATUS(m_file.readExactly(entry.offset + row * layout.rowBytes, payload));
-    WASTE_TRY_STATUS(m_file.readExactly(entry.scaleOffset + row * layout.scaleRowBytes(), scales));
+    WASTE_TRY_STATUS(readPart(m_file, entry.offset + row * layout.rowBytes, payload));
+    WASTE_TRY_STATUS(readPart(m_file, entry.scaleOffset + row * layout.scaleRowBytes(), scales));
     for (std::size_t offset = 0; offset < scales.size(); offset += sizeof(std::uint16_t)) {
         if (!isFiniteHalf(loadLittle<std::uint16_t>(scales, offset)))
             return reason::corrupt(reason::kScale,

@@ -1,6 +1,7 @@
 #include "container/trunk_pass.h"
 
 #include "base/checked.h"
+#include "container/part_file.h"
 #include "platform/pages.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ Status TrunkPass::run(
         block.bytes = std::min<std::uint64_t>(blockBytes, endBytes - block.offset);
         WASTE_TRY_STATUS(advance(block.bytes));
         const auto target = pages.bytes().first(roundUp(block.bytes, std::uint64_t{kDirectIoAlignment}));
-        if (const Status read = file.readAtLeast(block.offset, target, block.bytes); read) {
+        if (const Status read = readPart(file, block.offset, target, block.bytes); read) {
             block.content = target.first(block.bytes);
         } else {
             block.content = {};

@@ -90,10 +90,9 @@ Status DirectFile::readAtLeast(std::uint64_t offsetBytes, std::span<std::byte> t
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(m_path, error);
     const std::uint64_t end = error ? offsetBytes + count : std::min<std::uint64_t>(size, offsetBytes + count);
-    return Error{ErrorCode::Corrupt, "short_file",
+    return Error{ErrorCode::Corrupt, std::string(kShortFileReason),
         textFromPath(m_path) + " ends at " + std::to_string(end) + ", but " + std::to_string(bytes)
-            + " bytes are needed at offset " + std::to_string(offsetBytes)
-            + ": the file was cut off or is still being written. Copy it again, or wait until it is whole"};
+            + " bytes are needed at offset " + std::to_string(offsetBytes)};
 }
 
 void DirectFile::forget(std::uint64_t offsetBytes, std::uint64_t bytes) const

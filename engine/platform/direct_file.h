@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace waste {
 
@@ -15,6 +16,9 @@ namespace waste {
 // of this. It is the block of the device (512 or 4096) and never the alignment of our own buffers, which
 // may be larger (spec: streaming 2).
 inline constexpr std::size_t kDirectIoAlignment = 4096;
+
+// Error::reason of a file that ends too early.
+inline constexpr std::string_view kShortFileReason = "short_file";
 
 // A file that is read at positions, past the page cache where the system allows it.
 //
@@ -34,9 +38,9 @@ public:
     DirectFile(DirectFile&& other) noexcept;
     DirectFile& operator=(DirectFile&& other) noexcept;
 
-    // Fills `target`. A file that ends earlier is damaged, whenever it was cut (Corrupt, reason short_file).
-    // Interrupted and short transfers are continued; a device error (EIO) is tried once more. Errors name file
-    // and offset.
+    // Fills `target`. A file that ends earlier is damaged, whenever it was cut (Corrupt, kShortFileReason);
+    // what to do about it knows whoever knows whose it is. Interrupted and short transfers are continued; a device
+    // error (EIO) is tried once more. Errors name file and offset.
     Status readExactly(std::uint64_t offsetBytes, std::span<std::byte> target) const
     {
         return readAtLeast(offsetBytes, target, target.size());

@@ -315,7 +315,8 @@ private Q_SLOTS:
         QCOMPARE(running.json()["code"_L1].toString(), QStringLiteral("damaged"));
         QCOMPARE(running.json()["reason"_L1].toString(), QStringLiteral("short_file"));
         const QString message = running.json()["message"_L1].toString();
-        static const QRegularExpression place("expert \\d+ of layer 5: .*experts-L5.bin ends at 20480.*Copy it again");
+        static const QRegularExpression place(
+            "expert \\d+ of layer 5: .*experts-L5.bin ends at 20480.*Copy this file again");
         QVERIFY2(place.match(message).hasMatch(), qPrintable(message));
 
         const auto starting = runWaste({"run", copy, "x", "--json"});

@@ -85,6 +85,26 @@ private Q_SLOTS:
         compareWithReference(options.target);
     }
 
+    // What to do is to convert it again, which is what happens: nobody has to copy anything.
+    void aBankThatIsCutWhileItIsCheckedHasOneRemedy()
+    {
+        const ConvertOptions options = copyOfStopped("cut");
+        const std::uint64_t recordBytes = bankBytes() / 3;
+        const auto sink = [&](const ConvertEvent& event) {
+            const auto* progress = std::get_if<Progress>(&event);
+            if (progress != nullptr && progress->stage == "checking"
+                && progress->done == trunkBytes() + bankBytes() + recordBytes) // of layer 2
+                fs::resize_file(options.target / "experts-L2.bin", recordBytes);
+        };
+        const auto report = convert(options, sink);
+        QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+        QCOMPARE(report->warnings.size(), std::size_t{1});
+        const std::string& warning = report->warnings[0];
+        QVERIFY2(warning.starts_with("layer 2 is converted again"), warning.c_str());
+        QVERIFY2(warning.ends_with("bytes are needed at offset " + std::to_string(recordBytes)), warning.c_str());
+        compareWithReference(options.target);
+    }
+
     void damageOfTheKeptTrunkIsSaidAndMadeGood_data()
     {
         QTest::addColumn<QString>("file");
