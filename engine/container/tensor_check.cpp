@@ -10,10 +10,15 @@
 
 namespace waste {
 
+void TensorCheck::addPayload(std::span<const std::byte> bytes)
+{
+    m_crc = kernels::crc32(bytes, m_crc);
+}
+
 void TensorCheck::addScales(std::span<const std::byte> halves)
 {
     assert(halves.size() % sizeof(std::uint16_t) == 0);
-    addChecksum(halves);
+    m_crc = kernels::crc32(halves, m_crc);
     for (std::size_t offset = 0; offset < halves.size(); offset += sizeof(std::uint16_t))
         m_scalesFinite = m_scalesFinite && isFiniteHalf(loadLittle<std::uint16_t>(halves, offset));
 }
@@ -27,12 +32,6 @@ Status TensorCheck::result() const
     if (!m_scalesFinite)
         return reason::corrupt(reason::kScale, place + ": a scale is not a finite number.");
     return {};
-}
-
-void TensorCheck::addChecksum(std::span<const std::byte> bytes)
-{
-    if (m_entry.crc32) // foreign converters state none
-        m_crc = kernels::crc32(bytes, m_crc);
 }
 
 } // namespace waste

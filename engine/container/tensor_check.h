@@ -17,14 +17,13 @@ public:
     {
     }
 
-    void addPayload(std::span<const std::byte> bytes) { addChecksum(bytes); }
+    void addPayload(std::span<const std::byte> bytes);
     void addScales(std::span<const std::byte> halves); // after the payload, an even number of bytes
     // Errors: Corrupt naming the tensor.
     [[nodiscard]] Status result() const;
+    [[nodiscard]] std::uint32_t crc32() const { return m_crc; } // of payload and scales, also if none is stated
 
 private:
-    void addChecksum(std::span<const std::byte> bytes);
-
     const TrunkEntry& m_entry;
     std::uint32_t m_crc = 0;
     bool m_scalesFinite = true;

@@ -48,14 +48,13 @@ void addSlices(std::vector<Slice>& slices, std::uint64_t offset, std::span<std::
 // knows that everything before it in the file is looked at as well.
 class Loading {
 public:
-    Loading(const DirectFile& file, const std::vector<TrunkLoader::Tensor>& tensors, Verification verification)
+    Loading(const DirectFile& file, std::span<TrunkLoader::Tensor> tensors)
         : m_file(file)
         , m_tensors(tensors)
-        , m_verification(verification)
         , m_slicesLeft(tensors.size())
     {
         for (std::size_t i = 0; i < tensors.size(); ++i) {
-            const auto& [entry, target] = tensors[i];
+            const auto& [entry, target, crc32] = tensors[i];
             addSlices(m_slices, entry->offset, Trunk::payloadOf(*entry, target), i);
             addSlices(m_slices, entry->scaleOffset, Trunk::scalesOf(*entry, target), i);
         }
@@ -132,7 +131,7 @@ private:
         const std::uint64_t begin = slices.front().offset / kDirectIoAlignment * kDirectIoAlignment;
         const std::uint64_t end = std::ranges::max(slices, {}, &Slice::end).end(); // tensors may share bytes
         const auto target = buffer.first(roundUp(end - begin, std::uint64_t{kDirectIoAlignment}));
-        WASTE_TRY_STATUS(m_file.readAtLeast(begin, target, end - begin));
+        WASTE_TRY_STATUS(readPart(m_file, begin, target, end - begin));
         m_file.forget(begin, target.size());
         for (const Slice& slice : slices) {
             std::memcpy(slice.target.data(), target.data() + (slice.offset - begin), slice.target.size());
@@ -144,13 +143,12 @@ private:
         return {};
     }
 
-    [[nodiscard]] Status check(const TrunkLoader::Tensor& tensor) const
+    static Status check(TrunkLoader::Tensor& tensor)
     {
-        if (m_verification != Verification::Full)
-            return {};
         TensorCheck check(*tensor.entry);
         check.addPayload(Trunk::payloadOf(*tensor.entry, tensor.target));
         check.addScales(Trunk::scalesOf(*tensor.entry, tensor.target));
+        tensor.crc32 = check.crc32();
         return check.result();
     }
 
@@ -165,8 +163,7 @@ private:
     }
 
     const DirectFile& m_file;
-    const std::vector<TrunkLoader::Tensor>& m_tensors;
-    const Verification m_verification;
+    const std::span<TrunkLoader::Tensor> m_tensors;
     std::vector<Slice> m_slices; // in the order of the file
     std::vector<std::size_t> m_blocks; // the first slice of each
     Pages m_buffers;
@@ -184,16 +181,14 @@ private:
 
 } // namespace
 
-Result<TrunkLoader> TrunkLoader::open(
-    const std::filesystem::path& directory, DirectFile::Access access, Verification verification)
+Result<TrunkLoader> TrunkLoader::open(const std::filesystem::path& directory, DirectFile::Access access)
 {
     WASTE_TRY(DirectFile file, openPart(directory, kTrunkFile, access));
-    return TrunkLoader(std::move(file), verification);
+    return TrunkLoader(std::move(file));
 }
 
-TrunkLoader::TrunkLoader(DirectFile file, Verification verification)
+TrunkLoader::TrunkLoader(DirectFile file)
     : m_file(std::move(file))
-    , m_verification(verification)
 {
 }
 
@@ -201,13 +196,13 @@ kernels::MatrixView TrunkLoader::add(const TrunkEntry& entry, std::span<std::byt
 {
     assert(entry.format);
     assert(target.size() == Trunk::residentBytes(entry));
-    m_tensors.push_back({&entry, target});
+    m_tensors.push_back({.entry = &entry, .target = target});
     return Trunk::view(entry, target);
 }
 
 Status TrunkLoader::run(const std::function<Status(std::uint64_t bytes)>& advance)
 {
-    return Loading(m_file, m_tensors, m_verification).run(advance);
+    return Loading(m_file, m_tensors).run(advance);
 }
 
 } // namespace waste

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "container/manifest.h"
-#include "container/verification.h"
 #include "kernels/weight_views.h"
 #include "platform/direct_file.h"
 #include "waste/result.h"
@@ -29,30 +28,29 @@ public:
     static constexpr std::uint32_t kReadsInFlight = 4; // saturate every drive that was measured, as diskbench does
 
     // Errors: those of openPart().
-    static Result<TrunkLoader> open(
-        const std::filesystem::path& directory, DirectFile::Access access, Verification verification);
+    static Result<TrunkLoader> open(const std::filesystem::path& directory, DirectFile::Access access);
 
     // `target` is aligned to Trunk::kAlignment and Trunk::residentBytes() long. The view is of what run() will bring.
     // Entries come from the manifest of the same container, whose file sizes have been checked; they and the targets
     // stay until then.
     kernels::MatrixView add(const TrunkEntry& entry, std::span<std::byte> target);
 
-    // Loads what was added. `advance` hears in the calling thread how many bytes have come so far, and can end it all.
-    // Errors: of several the one that lies first in the file; Io, Corrupt naming the tensor, OutOfMemory.
+    // Loads what was added and looks at its checksums. `advance` hears in the calling thread how many bytes have come
+    // so far, and can end it all. Errors: of several the one that lies first in the file; Io, Corrupt naming the
+    // tensor, OutOfMemory.
     Status run(const std::function<Status(std::uint64_t bytes)>& advance);
-
-    [[nodiscard]] const DirectFile& file() const { return m_file; }
 
     struct Tensor {
         const TrunkEntry* entry = nullptr;
         std::span<std::byte> target;
+        std::uint32_t crc32 = 0; // of payload and scales, once run() has brought them
     };
+    [[nodiscard]] std::span<const Tensor> tensors() const { return m_tensors; } // as they were added
 
 private:
-    TrunkLoader(DirectFile file, Verification verification);
+    explicit TrunkLoader(DirectFile file);
 
     DirectFile m_file;
-    Verification m_verification;
     std::vector<Tensor> m_tensors;
 };
 

@@ -1,6 +1,5 @@
 #include "session/loaded_model.h"
 
-#include "base/crc32.h"
 #include "container/tensor_inventory.h"
 #include "container/trunk.h"
 #include "container/trunk_loader.h"
@@ -23,15 +22,6 @@ constexpr const char* kUsageFile = "usage.waste";
 Error cancelled()
 {
     return Error{ErrorCode::Cancelled, "", "opening the model was cancelled"};
-}
-
-std::uint32_t checksum(const TrunkEntry& entry, const kernels::MatrixView& matrix)
-{
-    const std::uint32_t payload = crc32({matrix.payload, static_cast<std::size_t>(entry.layout.payloadBytes)});
-    if (matrix.scales == nullptr)
-        return payload;
-    const auto* scales = reinterpret_cast<const std::byte*>(matrix.scales);
-    return crc32({scales, static_cast<std::size_t>(entry.layout.scaleBytes)}, payload);
 }
 
 // Loads one container piece by piece into `model`. What stays resident is read once and used for every token:
@@ -63,7 +53,7 @@ private:
     Status loadTrunk()
     {
         const auto access = m_request.options.directIo ? DirectFile::Access::Direct : DirectFile::Access::Buffered;
-        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(m_container.directory, access, Verification::Full));
+        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(m_container.directory, access));
         const std::uint64_t totalBytes = residentTrunkBytes(m_manifest);
         WASTE_TRY(m_model.trunk, Arena::create(totalBytes, "the trunk"));
         if (m_request.options.lockTrunk)
@@ -80,9 +70,9 @@ private:
             return m_request.cancel != nullptr && m_request.cancel->isCancelled() ? Status(cancelled()) : Status();
         }));
         report("trunk", totalBytes, totalBytes);
-        for (const auto& [name, matrix] : m_tensors) {
-            if (const TrunkEntry* entry = m_manifest.find(name); !entry->crc32)
-                m_checksums.emplace(name, checksum(*entry, matrix));
+        for (const TrunkLoader::Tensor& tensor : loader.tensors()) {
+            if (!tensor.entry->crc32) // foreign converters state none
+                m_checksums.emplace(tensor.entry->name, tensor.crc32);
         }
         return {};
     }

@@ -151,7 +151,7 @@ Status VisionModel::loadWeights(const ProgressSink& progress, const CancelFlag* 
 Result<VisionModel::Tensors> VisionModel::loadFromContainer(const ContainerFiles& container, const Advance& advance)
 {
     const auto access = m_parts.directIo ? DirectFile::Access::Direct : DirectFile::Access::Buffered;
-    WASTE_TRY(TrunkLoader loader, TrunkLoader::open(container.directory, access, Verification::Full));
+    WASTE_TRY(TrunkLoader loader, TrunkLoader::open(container.directory, access));
     Tensors tensors;
     for (const VisionTensor& tensor : visionTensors(m_config)) {
         const TrunkEntry* entry = container.manifest.find(tensor.name);

@@ -84,7 +84,7 @@ struct TestModel {
         WASTE_TRY(model->files, ContainerFiles::open(directory));
         const Manifest& manifest = model->files->manifest;
         model->config = manifest.config;
-        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(directory, DirectFile::Access::Direct, Verification::Full));
+        WASTE_TRY(TrunkLoader loader, TrunkLoader::open(directory, DirectFile::Access::Direct));
         ArenaSize size;
         for (const TrunkEntry& entry : manifest.trunk)
             size.take<std::byte>(Trunk::residentBytes(entry));
