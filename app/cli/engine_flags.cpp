@@ -74,7 +74,8 @@ void declareEngineFlags(Arguments& arguments, EngineFlags& flags)
         .environment("WASTE_VERIFY");
     arguments
         .flag(
-            "--no-direct-io", [&options] { options.directIo = false; }, "read through the page cache")
+            "--no-direct-io", [&options] { options.directIo = false; },
+            "read through the page cache, which keeps what it can")
         .environmentInverted("WASTE_DIRECT");
     arguments.flag("--exact", options.exact, "use exact kernels only");
 

@@ -48,8 +48,9 @@ void addSlices(std::vector<Slice>& slices, std::uint64_t offset, std::span<std::
 // knows that everything before it in the file is looked at as well.
 class Loading {
 public:
-    Loading(const DirectFile& file, std::span<TrunkLoader::Tensor> tensors)
+    Loading(const DirectFile& file, bool keepsCache, std::span<TrunkLoader::Tensor> tensors)
         : m_file(file)
+        , m_keepsCache(keepsCache)
         , m_tensors(tensors)
         , m_slicesLeft(tensors.size())
     {
@@ -132,7 +133,8 @@ private:
         const std::uint64_t end = std::ranges::max(slices, {}, &Slice::end).end(); // tensors may share bytes
         const auto target = buffer.first(roundUp(end - begin, std::uint64_t{kDirectIoAlignment}));
         WASTE_TRY_STATUS(readPart(m_file, begin, target, end - begin));
-        m_file.forget(begin, target.size());
+        if (!m_keepsCache)
+            m_file.forget(begin, target.size());
         for (const Slice& slice : slices) {
             std::memcpy(slice.target.data(), target.data() + (slice.offset - begin), slice.target.size());
             m_bytesDone.fetch_add(slice.target.size(), std::memory_order_relaxed);
@@ -163,6 +165,7 @@ private:
     }
 
     const DirectFile& m_file;
+    const bool m_keepsCache;
     const std::span<TrunkLoader::Tensor> m_tensors;
     std::vector<Slice> m_slices; // in the order of the file
     std::vector<std::size_t> m_blocks; // the first slice of each
@@ -184,11 +187,12 @@ private:
 Result<TrunkLoader> TrunkLoader::open(const std::filesystem::path& directory, DirectFile::Access access)
 {
     WASTE_TRY(DirectFile file, openPart(directory, kTrunkFile, access));
-    return TrunkLoader(std::move(file));
+    return TrunkLoader(std::move(file), access == DirectFile::Access::Buffered);
 }
 
-TrunkLoader::TrunkLoader(DirectFile file)
+TrunkLoader::TrunkLoader(DirectFile file, bool keepsCache)
     : m_file(std::move(file))
+    , m_keepsCache(keepsCache)
 {
 }
 
@@ -202,7 +206,7 @@ kernels::MatrixView TrunkLoader::add(const TrunkEntry& entry, std::span<std::byt
 
 Status TrunkLoader::run(const std::function<Status(std::uint64_t bytes)>& advance)
 {
-    return Loading(m_file, m_tensors).run(advance);
+    return Loading(m_file, m_keepsCache, m_tensors).run(advance);
 }
 
 } // namespace waste

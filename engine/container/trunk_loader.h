@@ -18,8 +18,9 @@ namespace waste {
 // under way at a time, so that the drive works while bytes that have come are checked.
 //
 // A block is read past the page cache and copied from there, as a direct read reaches neither a foreign tensor, which
-// starts at any byte, nor a target that is aligned for vectors only. What the system reads through its cache all the
-// same it is told to forget: of tens of gigabytes nothing may be there twice (spec: streaming 2).
+// starts at any byte, nor a target that is aligned for vectors only. Where a direct read was asked for and the file
+// system refuses it, the system is told to forget what it reads through its cache: of tens of gigabytes nothing may be
+// there twice (spec: streaming 2). Who asks for the cache keeps it, and opens faster the next time.
 //
 // One thread calls; the others are its own, and end with run().
 class TrunkLoader {
@@ -48,9 +49,10 @@ public:
     [[nodiscard]] std::span<const Tensor> tensors() const { return m_tensors; } // as they were added
 
 private:
-    explicit TrunkLoader(DirectFile file);
+    TrunkLoader(DirectFile file, bool keepsCache);
 
     DirectFile m_file;
+    bool m_keepsCache;
     std::vector<Tensor> m_tensors;
 };
 

@@ -50,6 +50,7 @@ public:
     }
 
 private:
+    // The loader's buffers are gone before the cache and intermediate results are taken: the plan holds.
     Status loadTrunk()
     {
         const auto access = m_request.options.directIo ? DirectFile::Access::Direct : DirectFile::Access::Buffered;

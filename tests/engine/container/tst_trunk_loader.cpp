@@ -46,6 +46,7 @@ private Q_SLOTS:
     void tensorsAreTheBytesOfTheFile();
     void nothingStaysInThePageCache_data();
     void nothingStaysInThePageCache();
+    void whoAsksForThePageCacheKeepsIt();
     void ofSeveralDamagesTheFirstIsTold();
     void aTrunkWithoutChecksumsGetsThemWhileItComes();
     void whatCameIsToldAndNeverMoreThanThereIs();
@@ -183,16 +184,19 @@ void TestTrunkLoader::tensorsAreTheBytesOfTheFile()
 
 void TestTrunkLoader::nothingStaysInThePageCache_data()
 {
-    tensorsAreTheBytesOfTheFile_data();
+    QTest::addColumn<bool>("isRefused");
+    QTest::newRow("past it") << false;
+    QTest::newRow("a file system that refuses") << true;
 }
 
 void TestTrunkLoader::nothingStaysInThePageCache()
 {
-    QFETCH(DirectFile::Access, access);
+    QFETCH(bool, isRefused);
     if (!test::dropCachedPages(m_trunk))
         QSKIP("this file system keeps its files in memory, or does not tell");
-    const auto file = DirectFile::open(m_trunk, access);
-    if (access == DirectFile::Access::Direct && !file->isDirect())
+    if (isRefused && !test::FailingDisk::isSupported())
+        QSKIP("no failing disk on this system");
+    if (!isRefused && !DirectFile::open(m_trunk, DirectFile::Access::Direct)->isDirect())
         QSKIP("this file system refuses direct reads");
     // It would be seen: a plain read leaves its pages behind.
     std::vector<std::byte> page(kDirectIoAlignment);
@@ -200,8 +204,22 @@ void TestTrunkLoader::nothingStaysInThePageCache()
     QCOMPARE_GE(test::cachedPages(m_trunk).value_or(0), std::size_t{1});
     QVERIFY(test::dropCachedPages(m_trunk));
 
-    QVERIFY(load(access));
+    {
+        const test::FailingDisk disk({.call = test::FailingDisk::Call::Open,
+            .failingCount = isRefused ? 1U : 0U,
+            .error = isRefused ? EINVAL : 0}); // the first is the direct one
+        QVERIFY(load(DirectFile::Access::Direct));
+        QCOMPARE(disk.readsOf(m_trunk).cachedBytes > 0, isRefused);
+    }
     QCOMPARE(test::cachedPages(m_trunk), std::optional<std::size_t>(0));
+}
+
+void TestTrunkLoader::whoAsksForThePageCacheKeepsIt()
+{
+    if (!test::dropCachedPages(m_trunk))
+        QSKIP("this file system keeps its files in memory, or does not tell");
+    QVERIFY(load(DirectFile::Access::Buffered));
+    QCOMPARE_GE(test::cachedPages(m_trunk).value_or(0), payloadBytes() / 2 / kDirectIoAlignment);
 }
 
 void TestTrunkLoader::ofSeveralDamagesTheFirstIsTold()
