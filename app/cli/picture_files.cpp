@@ -50,20 +50,17 @@ Error invalidImage(std::string message)
     return {ErrorCode::Io, "invalid_image", std::move(message)};
 }
 
-// A picture of an earlier question, or of this one. The former has a place for what the model saw, and a name that
-// says nothing of where it is kept.
-Result<std::string> readAttached(const host::AttachedPicture& picture)
+// A picture of an earlier question, whose name says nothing of where it is kept.
+Result<std::string> readKept(const std::string& name, const std::filesystem::path& file)
 {
-    if (picture.rowsFile.empty())
-        return readPicture(picture.file);
-    auto bytes = readFile(picture.file, host::kPictureBytesMax);
+    auto bytes = readFile(file, host::kPictureBytesMax);
     if (bytes)
         return bytes;
-    Error error = invalidImage(picture.name + " was kept with this conversation and cannot be read any more ("
-        + bytes.error().message + "); put the file back, or begin another conversation");
+    std::string message = name + " was kept with this conversation and cannot be read any more ("
+        + bytes.error().message + "); put the file back, or begin another conversation";
     if (bytes.error().code == ErrorCode::NotFound)
-        error.code = ErrorCode::NotFound;
-    return error;
+        return Error{ErrorCode::NotFound, "not_found", std::move(message)};
+    return invalidImage(std::move(message));
 }
 
 // What a reference holds.
@@ -130,7 +127,8 @@ PictureFiles::PictureFiles(std::shared_ptr<const Container> container, PictureDe
 {
 }
 
-Status PictureFiles::add(std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail)
+Status PictureFiles::add(
+    std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail, bool isKept)
 {
     if (m_entries.size() == kPicturesMax)
         return Error{
@@ -142,7 +140,8 @@ Status PictureFiles::add(std::string name, std::filesystem::path file, std::stri
         .byteCount = bytes.size(),
         .content = sha256Text(bytes),
         .picture = picture,
-        .detail = detail};
+        .detail = detail,
+        .isKept = isKept};
     if (entry.file.empty())
         entry.bytes = std::move(bytes);
     m_entries.push_back(std::move(entry));
@@ -181,8 +180,9 @@ ImageResolver PictureFiles::resolver(std::vector<host::AttachedPicture> attached
         if (reference.kind != ImageReference::Kind::Path || !isPlace)
             return Error{ErrorCode::InvalidArgument, "", reference.place + " is no picture of this conversation"};
         const host::AttachedPicture& picture = attached[place];
-        WASTE_TRY(std::string bytes, readAttached(picture));
-        WASTE_TRY_STATUS(add(picture.name, picture.file, std::move(bytes), picture.detail));
+        const bool isKept = !picture.rowsFile.empty(); // those of this question have no place for what the model saw
+        WASTE_TRY(std::string bytes, isKept ? readKept(picture.name, picture.file) : readPicture(picture.file));
+        WASTE_TRY_STATUS(add(picture.name, picture.file, std::move(bytes), picture.detail, isKept));
         return ImageSize{m_entries.back().picture.width, m_entries.back().picture.height};
     };
 }
@@ -200,7 +200,7 @@ Result<std::string> PictureFiles::read(const Entry& entry)
 {
     if (entry.file.empty())
         return entry.bytes;
-    WASTE_TRY(std::string bytes, readPicture(entry.file));
+    WASTE_TRY(std::string bytes, entry.isKept ? readKept(entry.name, entry.file) : readPicture(entry.file));
     if (sha256Text(bytes) != entry.content)
         return invalidImage(entry.name + " was changed after it was read first; give it again");
     return bytes;

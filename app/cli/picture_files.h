@@ -35,12 +35,12 @@ ValueParser detailInto(PictureDetail& detail); // full or half
 // "252 positions, about 12 s", and whether that is an estimate.
 std::string priceText(const Picture& picture, const host::ReadingPace& pace);
 
-// The bytes of a picture. Errors: NotFound, as for every file that is named; whatever else keeps a picture from being
-// read is Io with reason invalid_image (spec: cli B.3).
+// The bytes of a picture. Errors: NotFound with reason not_found, as for every file that is named; whatever else keeps
+// a picture from being read is Io with reason invalid_image (spec: cli B.3).
 Result<std::string> readPicture(const std::filesystem::path& file);
 
-// The pictures of one prompt, in the order in which they enter it. Files are read twice, when they are added and when
-// the model looks, and not kept between, so that one of them is in memory at a time.
+// The pictures of one prompt, in the order in which they enter it. Files are read when they are added, when the model
+// looks and when a conversation keeps them, and not held between, so that one of them is in memory at a time.
 class PictureFiles {
 public:
     struct Entry {
@@ -51,6 +51,7 @@ public:
         std::string content; // SHA-256 of the bytes
         Picture picture;
         PictureDetail detail = PictureDetail::Full;
+        bool isKept = false; // the file is a conversation's: its path means nothing to a person
     };
 
     explicit PictureFiles(std::shared_ptr<const Container> container, PictureDetail detail = PictureDetail::Full);
@@ -66,7 +67,8 @@ public:
     [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     [[nodiscard]] std::vector<std::uint32_t> positionCounts() const;
-    // The bytes of one of them. Error: Io with reason invalid_image, also where the file is not the one that was added.
+    // The bytes of one of them. Errors: those of readPicture(); Io with reason invalid_image also where the file is not
+    // the one that was added. Of a kept picture they say that it was.
     static Result<std::string> read(const Entry& entry);
     // What all of this takes while the model looks: the bytes that came with the request, and one more picture.
     [[nodiscard]] std::uint64_t memoryBytes() const;
@@ -81,7 +83,8 @@ public:
 
 private:
     // `file` is where the bytes are from; empty: nowhere else.
-    Status add(std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail);
+    Status add(
+        std::string name, std::filesystem::path file, std::string bytes, PictureDetail detail, bool isKept = false);
 
     std::shared_ptr<const Container> m_container;
     const PictureDetail m_detail;

@@ -358,6 +358,8 @@ private Q_SLOTS:
         QVERIFY2(fourth.errors.contains("a circle.png was kept with this conversation and cannot be read")
                 && fourth.errors.contains("begin another conversation"),
             fourth.errors.constData());
+        const auto machine = m_program.run({"run", kModel, "Again?", "--json", "--no-think", "--session", "Shapes"});
+        QCOMPARE(machine.json()["reason"_L1].toString(), QString("not_found")); // as of every file
         // What was not asked leaves nothing behind.
         COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", "/nonexistent.png"}), 6);
         COMPARE_EXIT(m_program.run({"run", kModel, "x", "--save-session", "No", "--image", kPictures + "star.png",
