@@ -255,7 +255,7 @@ private:
             const auto start = Clock::now();
             WASTE_TRY_STATUS(readPlace(next(order), target));
             run.latenciesMs.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-        } while (Clock::now() < deadline);
+        } while (!m_stopping.load(std::memory_order_relaxed) && Clock::now() < deadline);
         return {};
     }
 
@@ -277,10 +277,13 @@ private:
             }
         } catch (const std::exception&) {
             // The system is out of threads, or of memory for them. Fewer would measure something else.
+            m_stopping.store(true, std::memory_order_relaxed);
         }
         const std::size_t started = threads.size();
         for (std::thread& thread : threads)
             thread.join();
+        for (Status& outcome : outcomes)
+            WASTE_TRY_STATUS(std::move(outcome));
         if (started < depth)
             return Error{ErrorCode::OutOfMemory, "threads",
                 "the system starts " + std::to_string(started) + " of " + std::to_string(depth)
@@ -288,10 +291,8 @@ private:
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
         Run all;
-        for (std::uint32_t t = 0; t < depth; ++t) {
-            WASTE_TRY_STATUS(std::move(outcomes[t]));
-            all.latenciesMs.insert(all.latenciesMs.end(), runs[t].latenciesMs.begin(), runs[t].latenciesMs.end());
-        }
+        for (const Run& run : runs)
+            all.latenciesMs.insert(all.latenciesMs.end(), run.latenciesMs.begin(), run.latenciesMs.end());
         all.bytesPerSecond = static_cast<double>(all.latenciesMs.size() * pieceBytes) / seconds;
         return all;
     }
@@ -305,6 +306,7 @@ private:
     const DiskBenchmarkOptions& m_options;
     const ProgressSink& m_progress;
     const CancelFlag* m_cancel;
+    std::atomic<bool> m_stopping = false; // a hint to read no more, orders nothing
     std::vector<DirectFile> m_files;
     DiskBenchmarkReport m_report;
 };
