@@ -74,7 +74,9 @@ private Q_SLOTS:
     {
         DiskBenchmarkOptions options = quickOptions(m_folder->path());
         options.recordBytes = 4096;
-        options.depths = {test::FewThreads::kMax};
+        options.depths = {test::FewThreads::neverStarted()};
+        if (options.depths[0] > 64)
+            QSKIP("stacks are so small here that as many reads as may be asked for have their threads");
         const test::FewThreads few;
         if (!few.isLimited())
             QSKIP("this system does not tell how much address space is taken");
