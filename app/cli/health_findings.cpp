@@ -89,7 +89,7 @@ Finding ioUringFinding(const MachineFacts& machine)
     case IoUring::Absent:
         break;
     }
-    return {Level::Good, "io_uring", "This system has no io_uring; reader threads take its place."};
+    return {Level::Good, "io_uring", "This build or system has no io_uring; reader threads take its place."};
 }
 
 // Often kibibytes.

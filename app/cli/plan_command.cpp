@@ -155,7 +155,7 @@ private:
         if (plan.visionExtraBytes > 0 && plan.visionBytes == 0)
             text +=
                 "\n" + row("with --image", formatSize(plan.visionExtraBytes)) + " more, taken from the expert cache\n";
-        if (plan.machine.pages)
+        if (plan.machine.pages && hasBudget()) // else the choice says why
             text += "\n  this machine is paging: without --budget the expert cache gets half of its usual size\n";
         text += "\n" + (hasBudget() ? budgetText(plan) : choiceText(plan));
         return rows.empty() ? text : text + "\n" + tableText(rows);

@@ -13,7 +13,8 @@
 namespace waste {
 
 // One thread that keeps the queue of every drive filled and checks what arrives. It never waits inside a read, so
-// that a few records are always under way and what is announced starts at once.
+// that a few records are always under way and what is announced starts at once. Of a ring that the system refuses later
+// this thread remains, and reads one record at a time for the rest of the engine's life: slower, and as right.
 class RingReader final : public RecordReader {
 public:
     // Null where the system forbids asynchronous reads, or the records are in no file.

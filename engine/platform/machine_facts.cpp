@@ -45,9 +45,9 @@ MachineFacts::IoUring probeIoUring()
 #endif
 }
 
-// Whether the limit on locked memory holds. It does not for CAP_IPC_LOCK, as root has it; the "root" of a container
-// may have it in name alone. So it is tried, with pages that are never touched.
 #if defined(__linux__)
+// Whether the limit on locked memory does not hold, as for CAP_IPC_LOCK, which root has; the "root" of a container may
+// have it in name alone. So it is tried, with pages that are never touched.
 bool mayLockMoreThan(std::uint64_t limitBytes)
 {
     const std::size_t bytes = static_cast<std::size_t>(limitBytes) + kDirectIoAlignment;
@@ -60,11 +60,6 @@ bool mayLockMoreThan(std::uint64_t limitBytes)
     munmap(pages, bytes);
     return isLocked;
 }
-#elif !defined(_WIN32)
-bool mayLockMoreThan(std::uint64_t)
-{
-    return false;
-}
 #endif
 
 std::uint64_t lockableBytes()
@@ -75,7 +70,10 @@ std::uint64_t lockableBytes()
     rlimit limit = {};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
         return 0;
-    const bool isLimited = limit.rlim_cur != RLIM_INFINITY && !mayLockMoreThan(limit.rlim_cur);
+    bool isLimited = limit.rlim_cur != RLIM_INFINITY;
+#if defined(__linux__)
+    isLimited = isLimited && !mayLockMoreThan(limit.rlim_cur);
+#endif
     return isLimited ? std::uint64_t{limit.rlim_cur} : UINT64_MAX;
 #endif
 }

@@ -13,8 +13,8 @@ std::uint32_t logicalCpuCount();
 // Cores behind them; two hardware threads of one core count once. The default number of compute threads.
 std::uint32_t physicalCoreCount();
 
-// Whether threads of this process may be bound to all of these; the message names the first that is not there, or
-// is forbidden here, and those that are. Errors: InvalidArgument, Unsupported (macOS).
+// Whether threads of this process may be bound to all of these; the message names the first that is not there
+// (on Linux also one that is forbidden here), and those that are. Errors: InvalidArgument, Unsupported (macOS).
 Status checkCpus(std::span<const std::uint32_t> cpus);
 
 // Binds the calling thread. Errors: InvalidArgument (no such CPU), Unsupported (macOS).
