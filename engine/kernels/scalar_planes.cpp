@@ -1,5 +1,6 @@
 #include "kernels/scalar_reduced.h"
 
+#include "base/fused.h"
 #include "base/half.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ float multiplyRow(const MatrixView& matrix, std::uint32_t row, const PlaneInput&
             sum += weight(matrix, payload, begin + i) * words[g].values[i];
         const float scale = floatFromHalf(weightScales[g]) * scales[g];
         float& lane = lanes[g % kPlaneLanes];
-        lane = std::fma(static_cast<float>(sum), scale, lane);
+        lane = fusedMultiplyAdd(static_cast<float>(sum), scale, lane);
     }
     for (std::size_t width = kPlaneLanes / 2; width > 0; width /= 2) {
         for (std::size_t lane = 0; lane < width; ++lane)

@@ -1,5 +1,6 @@
 #include "kernels/scalar_reduced.h"
 
+#include "base/fused.h"
 #include "base/half.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t en
     const float* const vector = matrix.codebooks + (stage * kCodebookEntries + entry) * matrix.vecDim;
     float sum = 0;
     for (std::size_t j = 0; j < matrix.vecDim; ++j)
-        sum = std::fma(vector[j], x[j], sum);
+        sum = fusedMultiplyAdd(vector[j], x[j], sum);
     return sum;
 }
 
@@ -88,7 +89,7 @@ void multiplyTables(
                 sum += lookUp(tableOf(tables, p), indices);
                 indices += block * kBytes;
             }
-            result = std::fma(static_cast<float>(sum), tables.scales[first / kTableBlock], result);
+            result = fusedMultiplyAdd(static_cast<float>(sum), tables.scales[first / kTableBlock], result);
         }
         y[row] = result * floatFromHalf(matrix.scales[row]);
     }

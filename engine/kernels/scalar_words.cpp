@@ -1,5 +1,7 @@
 #include "kernels/scalar_reduced.h"
 
+#include "base/fused.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -68,7 +70,7 @@ void addWordProduct(const KernelTable::WordProduct& product)
             for (std::size_t c = 0; c < product.columns; ++c)
                 sum += product.w[(c / 2 * kWordRows + r) * 2 + c % 2] * x.values[c];
             float& y = product.y[v * kWordRows + r];
-            y = std::fma(static_cast<float>(sum), x.scale, y);
+            y = fusedMultiplyAdd(static_cast<float>(sum), x.scale, y);
         }
     }
 }

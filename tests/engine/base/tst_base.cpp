@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/crc32.h"
+#include "base/fused.h"
 #include "base/half.h"
 #include "base/json_depth.h"
 #include "base/size_text.h"
@@ -48,6 +49,40 @@ private Q_SLOTS:
         QVERIFY(!isNestedDeeperThan("[\"[[[[\", \"\\\"[[\"]", 1)); // an escaped quote ends no string
         QVERIFY(isNestedDeeperThan("[\"\\\\\", [[", 2)); // but an escaped backslash before it does
         QVERIFY(!isNestedDeeperThan("]]]][[", 2)); // the parser refuses it
+    }
+
+    // Against sums in whole numbers, which are exact, and whose conversion rounds once.
+    void fusedProductsAreRoundedOnce()
+    {
+        std::uint64_t state = 1;
+        const auto draw = [&](unsigned bits) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            return static_cast<std::int64_t>(state >> (64 - bits)) - (std::int64_t{1} << (bits - 1));
+        };
+        for (int step = 0; step < 200'000; ++step) {
+            const std::int64_t x = draw(24);
+            // Small second factors make sums that lie near the middle between two floats.
+            const std::int64_t y = draw(static_cast<unsigned>(2 + step % 23));
+            const std::int64_t z = draw(24) * (std::int64_t{1} << step % 39);
+            const float sum = fusedMultiplyAdd(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+            QCOMPARE(
+                std::bit_cast<std::uint32_t>(sum + 0.0F), std::bit_cast<std::uint32_t>(static_cast<float>(x * y + z)));
+        }
+        // Sums that are no ties between two floats, but in double become such: just below the middle, just above it.
+        QCOMPARE(fusedMultiplyAdd(0x1.000002p-12F, 0x1.fffffcp-13F, 0x1.000002p0F), 0x1.000002p0F);
+        QCOMPARE(fusedMultiplyAdd(-0x1.000002p-12F, 0x1.fffffcp-13F, 0x1.000002p0F), 0x1.000002p0F);
+    }
+
+    void fusedProductsOfWhatIsNotFiniteAreThoseOfTheParts()
+    {
+        constexpr float kInfinity = std::numeric_limits<float>::infinity();
+        constexpr float kLargest = std::numeric_limits<float>::max();
+        QCOMPARE(fusedMultiplyAdd(kInfinity, -2, 3), -kInfinity);
+        QCOMPARE(fusedMultiplyAdd(kLargest, 2, 0), kInfinity);
+        QCOMPARE(fusedMultiplyAdd(kLargest, 2, -kLargest), kLargest);
+        QVERIFY(std::isnan(fusedMultiplyAdd(kInfinity, 0, 3)));
+        QVERIFY(std::isnan(fusedMultiplyAdd(2, 3, std::nanf(""))));
+        QVERIFY(std::signbit(fusedMultiplyAdd(-0.0F, 1, -0.0F)));
     }
 
     void sizesAreRoundedUpForPeople()
