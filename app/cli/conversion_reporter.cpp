@@ -57,7 +57,7 @@ void ConversionReporter::text(const ConvertPlan& plan)
         return;
     }
     if (!plan.layersKept.empty() || plan.trunkBytesKept > 0)
-        m_output.note(printfText("an earlier run has finished %zu of ", plan.layersKept.size())
+        m_output.note("an earlier run has finished " + std::to_string(plan.layersKept.size()) + " of "
             + host::countText(layers, "layer")
             + printfText(" with experts and %.0f %% of the trunk; they are checked and kept",
                 100 * static_cast<double>(plan.trunkBytesKept)

@@ -89,14 +89,7 @@ Status WorkFolder::writeTarget(std::string_view targetName, std::span<const std:
 // Two steps, each repeated by itself: a name that has moved cannot move again.
 Status WorkFolder::rename(const std::filesystem::path& from, const std::filesystem::path& to) const
 {
-    const auto move = [&]() -> Status {
-        std::error_code error;
-        std::filesystem::rename(from, to, error);
-        if (error)
-            return fileError("replace", to, error);
-        return {};
-    };
-    WASTE_TRY_STATUS(writePatiently(m_target, 1, *m_progress, move));
+    WASTE_TRY_STATUS(writePatiently(m_target, 1, *m_progress, [&] { return renameFile(from, to); }));
     return writePatiently(m_target, 1, *m_progress, [&] { return flushDirectory(to.parent_path()); });
 }
 

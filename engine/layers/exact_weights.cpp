@@ -2,6 +2,7 @@
 
 #include "checkpoint/tensor_names.h"
 #include "container/tensor_inventory.h"
+#include "platform/path_text.h"
 
 #include <algorithm>
 #include <string>
@@ -106,7 +107,7 @@ private:
     Error corrupt(const TensorSpec& spec, const std::string& what) const
     {
         return {ErrorCode::Corrupt, "tensor",
-            "in " + m_files.directory().string() + " the tensor " + spec.name + " " + what};
+            "in " + textFromPath(m_files.directory()) + " the tensor " + spec.name + " " + what};
     }
 
     const CheckpointFiles& m_files;

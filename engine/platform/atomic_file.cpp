@@ -1,6 +1,5 @@
 #include "platform/atomic_file.h"
 
-#include "platform/file_error.h"
 #include "platform/path_text.h"
 #include "platform/processes.h"
 
@@ -66,10 +65,7 @@ Status AtomicFile::commit()
 {
     WASTE_TRY_STATUS(m_content.flush());
     WASTE_TRY_STATUS(m_content.close());
-    std::error_code error;
-    std::filesystem::rename(m_content.path(), m_target, error);
-    if (error)
-        return fileError("replace", m_target, error);
+    WASTE_TRY_STATUS(renameFile(m_content.path(), m_target));
     m_ownsTemporary = false;
     return flushDirectory(m_target.parent_path());
 }

@@ -1,16 +1,17 @@
 #ifdef _WIN32
 
+#include "platform/windows_api.h"
 #include "waste/console.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fcntl.h>
 #include <io.h>
+#include <string>
+#include <string_view>
 
-#define WIN32_LEAN_AND_MEAN
-#define NOMINMAX
-#include <windows.h>
-
+// after windows.h
 #include <shellapi.h>
 
 namespace waste {
@@ -44,14 +45,47 @@ HANDLE handle(ConsoleStream stream)
     return GetStdHandle(STD_ERROR_HANDLE);
 }
 
-std::string toUtf8(const wchar_t* text)
+std::string toUtf8(std::wstring_view text)
 {
-    const int bytes = WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
-    if (bytes <= 1)
-        return {};
-    std::string utf8(static_cast<std::size_t>(bytes) - 1, '\0');
-    WideCharToMultiByte(CP_UTF8, 0, text, -1, utf8.data(), bytes, nullptr, nullptr);
+    const auto units = static_cast<int>(text.size());
+    const int bytes = WideCharToMultiByte(CP_UTF8, 0, text.data(), units, nullptr, 0, nullptr, nullptr);
+    std::string utf8(static_cast<std::size_t>(bytes), '\0');
+    WideCharToMultiByte(CP_UTF8, 0, text.data(), units, utf8.data(), bytes, nullptr, nullptr);
     return utf8;
+}
+
+Error interrupted()
+{
+    return {ErrorCode::Cancelled, "", "interrupted"};
+}
+
+Error inputError(DWORD error)
+{
+    return {ErrorCode::Io, "", "standard input: system error " + std::to_string(error)};
+}
+
+// What somebody types: as bytes a console gives other characters than ASCII on the newest systems alone.
+Result<std::size_t> readTypedLine(std::span<char> target)
+{
+    constexpr std::size_t kUtf8BytesMax = 3; // of one unit of UTF-16; two units make four
+    constexpr wchar_t kEnd = 0x1A; // Ctrl-Z, at the beginning of a line
+    std::wstring line(target.size() / kUtf8BytesMax, L'\0');
+    DWORD count = 0;
+    SetLastError(ERROR_SUCCESS);
+    if (!ReadConsoleW(handle(ConsoleStream::Input), line.data(), static_cast<DWORD>(line.size() - 1), &count, nullptr))
+        return inputError(GetLastError());
+    // Ctrl-C ends the waiting as a successful read of nothing, before its handler has run or after.
+    if (count == 0 && GetLastError() == ERROR_OPERATION_ABORTED)
+        return interrupted();
+    DWORD more = 0;
+    if (count > 0 && IS_HIGH_SURROGATE(line[count - 1]))
+        ReadConsoleW(handle(ConsoleStream::Input), &line[count], 1, &more, nullptr);
+    line.resize(count + more);
+    if (line.starts_with(kEnd))
+        return std::size_t{0};
+    const std::string utf8 = toUtf8(line);
+    std::copy(utf8.begin(), utf8.end(), target.begin());
+    return utf8.size();
 }
 
 } // namespace
@@ -95,22 +129,19 @@ void cancelOnInterrupt(CancelFlag& flag)
 
 Result<std::size_t> readStandardInput(std::span<char> target)
 {
+    if (isTerminal(ConsoleStream::Input))
+        return readTypedLine(target);
     DWORD count = 0;
     const auto wanted = static_cast<DWORD>(target.size());
-    if (ReadFile(handle(ConsoleStream::Input), target.data(), wanted, &count, nullptr)) {
-        // Ctrl-C ends a waiting console read as a successful one of no bytes.
-        const CancelFlag* flag = interruptFlag.load(std::memory_order_relaxed);
-        if (count == 0 && flag && flag->isCancelled())
-            return Error{ErrorCode::Cancelled, "", "interrupted"};
+    if (ReadFile(handle(ConsoleStream::Input), target.data(), wanted, &count, nullptr))
         return std::size_t{count};
-    }
     switch (const DWORD error = GetLastError(); error) {
     case ERROR_OPERATION_ABORTED:
-        return Error{ErrorCode::Cancelled, "", "interrupted"};
+        return interrupted();
     case ERROR_BROKEN_PIPE: // how a pipe ends
         return std::size_t{0};
     default:
-        return Error{ErrorCode::Io, "", "standard input: system error " + std::to_string(error)};
+        return inputError(error);
     }
 }
 

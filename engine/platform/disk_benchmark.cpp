@@ -153,7 +153,7 @@ std::vector<fs::path> largeFiles(const fs::path& folder)
     for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
         if (!entry->is_regular_file(error) || entry->file_size(error) < kFileBytesMin)
             continue;
-        if (entry->path().filename().string().starts_with(kTestFilePrefix))
+        if (textFromPath(entry->path().filename()).starts_with(kTestFilePrefix))
             continue; // of another run, which may go at any moment
         files.push_back(entry->path());
         bytes += entry->file_size(error);

@@ -4,7 +4,10 @@
 
 #include <system_error>
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#include "platform/windows_api.h"
+#include "platform/windows_path.h"
+#else
 #include <cerrno>
 #include <sys/stat.h>
 #endif
@@ -12,30 +15,47 @@
 namespace waste {
 
 #if defined(_WIN32)
+namespace {
+
+// Of a file or a folder, a link followed or not.
+Result<BY_HANDLE_FILE_INFORMATION> informationOf(const std::filesystem::path& path, DWORD linkFlag)
+{
+    BY_HANDLE_FILE_INFORMATION information = {};
+    constexpr DWORD kEverybodyElse = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+    const HANDLE handle = CreateFileW(systemPath(path).c_str(), FILE_READ_ATTRIBUTES, kEverybodyElse, nullptr,
+        OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | linkFlag, nullptr);
+    const bool known = handle != INVALID_HANDLE_VALUE && GetFileInformationByHandle(handle, &information) != FALSE;
+    const std::error_code error(static_cast<int>(GetLastError()), std::system_category());
+    if (handle != INVALID_HANDLE_VALUE)
+        CloseHandle(handle);
+    if (!known)
+        return fileError("look at", path, error);
+    return information;
+}
+
+std::uint64_t joined(DWORD high, DWORD low)
+{
+    return (std::uint64_t{high} << 32) | low;
+}
+
+} // namespace
 
 Result<FileFacts> fileFacts(const std::filesystem::path& path)
 {
-    std::error_code error;
-    FileFacts facts;
-    facts.isRegular = std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::regular;
-    if (!error)
-        facts.bytes = std::filesystem::file_size(path, error);
-    if (!error)
-        facts.linkCount = std::filesystem::hard_link_count(path, error);
-    if (error)
-        return fileError("look at", path, error);
-    // 100 ns since 1601.
-    constexpr std::int64_t kUnixEpoch = 116'444'736'000'000'000;
-    facts.modifiedNs = (std::filesystem::last_write_time(path, error).time_since_epoch().count() - kUnixEpoch) * 100;
-    if (error)
-        return fileError("look at", path, error);
-    return facts;
+    WASTE_TRY(const BY_HANDLE_FILE_INFORMATION facts, informationOf(path, FILE_FLAG_OPEN_REPARSE_POINT));
+    constexpr DWORD kOther = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT | FILE_ATTRIBUTE_DEVICE;
+    constexpr std::int64_t kUnixEpoch = 116'444'736'000'000'000; // in 100 ns since 1601
+    const auto modified =
+        static_cast<std::int64_t>(joined(facts.ftLastWriteTime.dwHighDateTime, facts.ftLastWriteTime.dwLowDateTime));
+    return FileFacts{(facts.dwFileAttributes & kOther) == 0, joined(facts.nFileSizeHigh, facts.nFileSizeLow),
+        (modified - kUnixEpoch) * 100, facts.nNumberOfLinks};
 }
 
 bool isSameVolume(const std::filesystem::path& a, const std::filesystem::path& b)
 {
-    std::error_code error;
-    return std::filesystem::absolute(a, error).root_name() == std::filesystem::absolute(b, error).root_name();
+    const auto first = informationOf(a, 0);
+    const auto second = informationOf(b, 0);
+    return first && second && first->dwVolumeSerialNumber == second->dwVolumeSerialNumber;
 }
 
 #else

@@ -55,7 +55,7 @@ Kind kindOfDevice(const fs::path& device)
         return Kind::Virtual;
     std::error_code error; // a device without one has no such folder
     for (fs::directory_iterator below(device / "slaves", error), end; below != end; below.increment(error))
-        if (below->path().filename().native().starts_with("nvme"))
+        if (below->path().filename().string().starts_with("nvme"))
             return Kind::Nvme;
     for (const fs::path& queue : {device / "queue", device.parent_path() / "queue"}) {
         const std::string rotational = firstLine(queue / "rotational");

@@ -65,7 +65,7 @@ bool mayLockMoreThan(std::uint64_t limitBytes)
 std::uint64_t lockableBytes()
 {
 #if defined(_WIN32)
-    return 0;
+    return UINT64_MAX; // a working set is made as large as what it has to hold
 #else
     rlimit limit = {};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] bool isOpen() const { return m_handle != kClosed; }
     [[nodiscard]] std::intptr_t handle() const { return m_handle; }
 
+    // Gives a file another name; what has that name goes, even while somebody reads it.
+    static void rename(const std::filesystem::path& from, const std::filesystem::path& to, std::error_code& error);
     // Makes the entries of a directory (a file created or renamed in it) durable.
     static void flushDirectory(const std::filesystem::path& directory, std::error_code& error);
 

@@ -198,6 +198,11 @@ void NativeFile::close(std::error_code& error)
         error = lastError();
 }
 
+void NativeFile::rename(const std::filesystem::path& from, const std::filesystem::path& to, std::error_code& error)
+{
+    std::filesystem::rename(from, to, error);
+}
+
 void NativeFile::flushDirectory(const std::filesystem::path& directory, std::error_code& error)
 {
     error.clear();

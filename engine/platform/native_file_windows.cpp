@@ -1,13 +1,14 @@
 #if defined(_WIN32)
 
 #include "platform/native_file.h"
-
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "platform/windows_api.h"
+#include "platform/windows_path.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace waste {
 namespace {
@@ -33,6 +34,27 @@ OVERLAPPED positionOf(std::uint64_t offsetBytes)
     return position;
 }
 
+// The only way to replace a file that somebody has open. False where the system or the file system does not know it.
+bool renamePosix(const std::wstring& from, const std::wstring& to)
+{
+    constexpr auto kFileRenameInfoEx = static_cast<FILE_INFO_BY_HANDLE_CLASS>(22); // MinGW's header hides the name
+    const HANDLE handle =
+        CreateFileW(from.c_str(), DELETE | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+            OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+    if (handle == INVALID_HANDLE_VALUE)
+        return false;
+    const std::size_t nameBytes = to.size() * sizeof(wchar_t);
+    std::vector<std::byte> buffer(sizeof(FILE_RENAME_INFO) + nameBytes); // the structure has a character's room
+    auto* const order = reinterpret_cast<FILE_RENAME_INFO*>(buffer.data());
+    order->Flags = FILE_RENAME_FLAG_REPLACE_IF_EXISTS | FILE_RENAME_FLAG_POSIX_SEMANTICS;
+    order->FileNameLength = static_cast<DWORD>(nameBytes);
+    std::copy(to.begin(), to.end(), order->FileName);
+    const bool renamed =
+        SetFileInformationByHandle(handle, kFileRenameInfoEx, order, static_cast<DWORD>(buffer.size())) != FALSE;
+    CloseHandle(handle);
+    return renamed;
+}
+
 } // namespace
 
 NativeFile NativeFile::open(const std::filesystem::path& path, Mode mode, Permissions, std::error_code& error)
@@ -54,8 +76,8 @@ NativeFile NativeFile::open(const std::filesystem::path& path, Mode mode, Permis
         flags |= FILE_FLAG_RANDOM_ACCESS | FILE_FLAG_OVERLAPPED;
     if (mode == Mode::ReadUncached)
         flags |= FILE_FLAG_NO_BUFFERING;
-    const HANDLE handle = CreateFileW(path.c_str(), access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-        nullptr, creation, flags, nullptr);
+    const HANDLE handle = CreateFileW(systemPath(path).c_str(), access,
+        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr, creation, flags, nullptr);
     if (handle == INVALID_HANDLE_VALUE) {
         error = lastError();
         return {};
@@ -165,6 +187,14 @@ void NativeFile::close(std::error_code& error)
     if (m_handle == kClosed)
         return;
     if (!CloseHandle(handleOf(std::exchange(m_handle, kClosed))))
+        error = lastError();
+}
+
+void NativeFile::rename(const std::filesystem::path& from, const std::filesystem::path& to, std::error_code& error)
+{
+    error.clear();
+    if (!renamePosix(systemPath(from), systemPath(to))
+        && !MoveFileExW(systemPath(from).c_str(), systemPath(to).c_str(), MOVEFILE_REPLACE_EXISTING))
         error = lastError();
 }
 

@@ -85,6 +85,15 @@ Status OutputFile::close()
     return {};
 }
 
+Status renameFile(const std::filesystem::path& from, const std::filesystem::path& to)
+{
+    std::error_code error;
+    NativeFile::rename(from, to, error);
+    if (error)
+        return fileError("replace", to, error);
+    return {};
+}
+
 Status flushDirectory(const std::filesystem::path& directory)
 {
     std::error_code error;

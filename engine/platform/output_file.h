@@ -41,6 +41,9 @@ private:
     std::uint64_t m_sizeBytes = 0;
 };
 
+// Gives a file another name, in place of one that has it. Errors name that one.
+Status renameFile(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // Makes files created, renamed or removed in `directory` durable.
 Status flushDirectory(const std::filesystem::path& directory);
 

@@ -6,9 +6,7 @@
 #include <utility>
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "platform/windows_api.h"
 #else
 #include <cerrno>
 #include <sys/mman.h>
@@ -111,7 +109,8 @@ void Pages::discard(std::span<std::byte> part)
         return;
     std::byte* const start = part.data() + (first - begin);
 #if defined(_WIN32)
-    DiscardVirtualMemory(start, last - first);
+    VirtualAlloc(start, last - first, MEM_RESET, PAGE_READWRITE);
+    VirtualUnlock(start, last - first); // of what is not locked it ends the residence
 #elif defined(__linux__)
     (void)madvise(start, last - first, MADV_DONTNEED);
 #else

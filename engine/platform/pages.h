@@ -23,8 +23,8 @@ public:
     // Keeps them from being paged out; ends with them. Error: Unsupported, saying what limit is in the way.
     [[nodiscard]] Status lock();
 
-    // Gives the whole pages inside `part` of bytes() back to the system; they are zeroes when they are touched
-    // again. What cannot be given back stays, and costs memory alone.
+    // Gives the whole pages inside `part` of bytes() back to the system, with what they contain; they come again when
+    // they are touched. What cannot be given back stays, and costs memory alone.
     void discard(std::span<std::byte> part);
 
     [[nodiscard]] std::span<std::byte> bytes() const { return m_bytes; } // aligned to 16 KiB

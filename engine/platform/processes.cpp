@@ -1,9 +1,7 @@
 #include "platform/processes.h"
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "platform/windows_api.h"
 #else
 #include <unistd.h>
 #endif

@@ -1,3 +1,5 @@
+#if !defined(_WIN32)
+
 #include "platform/sha.h"
 
 #include <openssl/evp.h>
@@ -52,16 +54,6 @@ Sha256Digest Sha256::finish()
     return digest;
 }
 
-std::string hexText(std::span<const std::byte> bytes)
-{
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    text.reserve(bytes.size() * 2);
-    for (const std::byte byte : bytes) {
-        text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-        text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-    }
-    return text;
-}
-
 } // namespace waste
+
+#endif

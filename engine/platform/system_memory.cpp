@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "platform/windows_api.h"
 #else
 #include <sys/resource.h>
 #include <unistd.h>

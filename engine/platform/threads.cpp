@@ -1,14 +1,13 @@
 #include "platform/threads.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <thread>
 #include <vector>
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "platform/windows_api.h"
 
 #include <cstddef>
 #else
@@ -220,7 +219,15 @@ Status bindCurrentThread(std::span<const std::uint32_t> cpus)
 
 void nameCurrentThread(std::string_view name)
 {
-    SetThreadDescription(GetCurrentThread(), std::wstring(name.begin(), name.end()).c_str());
+    // Looked up, because it came with Windows 10 1607 and not every toolchain's library has it.
+    using Function = HRESULT(WINAPI*)(HANDLE, PCWSTR);
+    const HMODULE system = GetModuleHandleW(L"kernel32.dll");
+    const auto describe =
+        reinterpret_cast<Function>(reinterpret_cast<void*>(GetProcAddress(system, "SetThreadDescription")));
+    std::array<wchar_t, 32> text{}; // readers name themselves when nothing may be allocated any more
+    std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
+    if (describe != nullptr)
+        describe(GetCurrentThread(), text.data());
 }
 
 void lowerCurrentThreadPriority()

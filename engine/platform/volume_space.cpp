@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #if defined(_WIN32)
-#include <windows.h>
+#include "platform/windows_api.h"
 
 #include <array>
 #endif

@@ -79,8 +79,8 @@ private Q_SLOTS:
         test::writeTinyCheckpoint(folder / "tiny-kl", {.expertCount = 3});
         test::writeTinyCheckpoint(folder / "tiny-k3",
             {.family = test::TinyFamily::KimiK3, .expertCount = 3, .tokenizer = true, .vision = true});
-        fs::create_directory_symlink(WASTE_K3_MINI_CHECKPOINT, folder / "k3-mini");
-        fs::create_directory_symlink(fs::path(WASTE_TEST_DATA) / "kl-mini", folder / "kl-mini");
+        fs::copy(WASTE_K3_MINI_CHECKPOINT, folder / "k3-mini", fs::copy_options::recursive);
+        fs::copy(fs::path(WASTE_TEST_DATA) / "kl-mini", folder / "kl-mini", fs::copy_options::recursive);
     }
 
     void everythingReadsBack_data()

@@ -150,7 +150,10 @@ private Q_SLOTS:
             const fs::path other = fs::path(there.path().toStdString()) / file;
             fs::copy_file(container / file, other);
             fs::remove(container / file);
-            fs::create_symlink(other, container / file);
+            std::error_code error;
+            fs::create_symlink(other, container / file, error);
+            if (error)
+                QSKIP("this system makes no symbolic links");
         }
         const auto files = ContainerFiles::open(container);
         QVERIFY(files);

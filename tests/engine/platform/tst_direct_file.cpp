@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <sys/stat.h>
 #include <thread>
 #include <vector>
 
@@ -156,17 +155,6 @@ private Q_SLOTS:
             const auto folder = DirectFile::open(m_directory.path().toStdString(), access);
             QVERIFY(!folder);
             QCOMPARE(folder.error().code, ErrorCode::Io);
-        }
-    }
-
-    void aNamedPipeInPlaceOfAFileDoesNotHangTheProgram()
-    {
-        const std::string path = m_directory.filePath("pipe").toStdString();
-        QCOMPARE(mkfifo(path.c_str(), 0600), 0);
-        for (const Access access : {Access::Direct, Access::Buffered}) {
-            const auto file = DirectFile::open(path, access);
-            QVERIFY(!file);
-            QCOMPARE(file.error().code, ErrorCode::Io);
         }
     }
 

@@ -91,7 +91,7 @@ inline QJsonObject readJson(const std::filesystem::path& path)
 {
     QFile file(QString::fromStdString(path.string()));
     if (!file.open(QIODevice::ReadOnly))
-        qFatal("cannot read %s", path.c_str());
+        qFatal("cannot read %s", path.string().c_str());
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 

@@ -146,6 +146,27 @@ namespace {
 
 constexpr std::size_t kLargeBytes = 1024;
 
+// What Windows aligns it also has to free in another way.
+#ifdef _WIN32
+void* allocateAligned(std::size_t bytes, std::size_t alignment)
+{
+    return _aligned_malloc(bytes, alignment);
+}
+void releaseAligned(void* memory)
+{
+    _aligned_free(memory);
+}
+#else
+void* allocateAligned(std::size_t bytes, std::size_t alignment)
+{
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+[[gnu::noinline]] void releaseAligned(void* memory)
+{
+    std::free(memory);
+}
+#endif
+
 // Never inlined: the compiler would see a malloc beside a delete and warn.
 [[gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment)
 {
@@ -155,9 +176,7 @@ constexpr std::size_t kLargeBytes = 1024;
     if (bytes >= kLargeBytes
         && g_largeAllocations.fetch_add(1, std::memory_order_relaxed) == g_failing.load(std::memory_order_relaxed))
         throw std::bad_alloc();
-    void* memory = alignment <= alignof(std::max_align_t)
-        ? std::malloc(bytes)
-        : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* memory = alignment == 1 ? std::malloc(bytes) : allocateAligned(bytes, alignment);
     if (memory == nullptr)
         throw std::bad_alloc();
     return memory;
@@ -188,11 +207,11 @@ void operator delete(void* memory, std::size_t) noexcept
 }
 void operator delete(void* memory, std::align_val_t) noexcept
 {
-    release(memory);
+    releaseAligned(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept
 {
-    release(memory);
+    releaseAligned(memory);
 }
 
 #endif
