@@ -144,8 +144,7 @@ Status ConversationJournal::compact()
     const std::uint64_t saved = bytes.size() > compacted.size() ? bytes.size() - compacted.size() : 0;
     if (saved < kSavingBytesMin || saved < bytes.size() / 2)
         return {};
-    WASTE_TRY_STATUS(replaceFile(m_path, compacted));
-    WASTE_TRY(m_file, JournalFile::open(m_path));
+    WASTE_TRY_STATUS(m_file.replace(compacted));
     m_sizeAtLastCompaction = m_file.sizeBytes();
     return {};
 }

@@ -253,12 +253,17 @@ void ConversationStore::leaveOut(const std::string& id, const Error& why)
 // Gives where it is now; empty if it could not be moved.
 std::filesystem::path ConversationStore::moveToQuarantine(const std::string& id, const std::string& why)
 {
-    const auto lock = HeldLock::acquire(folderOf(id) / "lock");
-    if (!lock || !makePrivateFolder(quarantineFolder()))
-        return {};
     const std::filesystem::path target = quarantineFolder() / (id + "-" + randomHex(6));
     std::error_code error;
-    std::filesystem::rename(folderOf(id), target, error);
+    {
+        const auto lock = HeldLock::acquire(folderOf(id) / "lock");
+        if (!lock || !makePrivateFolder(quarantineFolder()))
+            return {};
+        std::filesystem::rename(folderOf(id), target, error);
+    }
+    // Windows moves no folder with an open file, which is also why nobody else's is moved without the lock.
+    if (error)
+        std::filesystem::rename(folderOf(id), target, error);
     if (error)
         return {};
     [[maybe_unused]] const Status noted =

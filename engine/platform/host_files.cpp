@@ -50,6 +50,15 @@ Status JournalFile::resize(std::uint64_t sizeBytes)
     return m_handle->file.flush();
 }
 
+Status JournalFile::replace(std::string_view content)
+{
+    const std::filesystem::path path = m_handle->file.path();
+    WASTE_TRY_STATUS(m_handle->file.close()); // not every system replaces an open file
+    Status replaced = replaceFile(path, content);
+    WASTE_TRY(m_handle->file, OutputFile::open(path, OutputFile::Mode::Update, OutputFile::Permissions::OwnerOnly));
+    return replaced;
+}
+
 std::uint64_t JournalFile::sizeBytes() const
 {
     return m_handle->file.sizeBytes();

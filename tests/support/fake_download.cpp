@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 namespace waste::test {
@@ -26,7 +27,15 @@ void writeAtomically(const fs::path& file, const std::string& text)
     fs::path temporary = file;
     temporary += ".tmp";
     std::ofstream(temporary, std::ios::binary) << text;
-    fs::rename(temporary, file);
+    // Some systems replace no file that is open, and the conversion may be reading it.
+    std::error_code error;
+    for (int tries = 0; tries == 0 || (error && tries < 1000); ++tries) {
+        fs::rename(temporary, file, error);
+        if (error)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (error)
+        throw fs::filesystem_error("cannot replace", file, error);
 }
 
 } // namespace

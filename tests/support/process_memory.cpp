@@ -1,6 +1,10 @@
 #include "process_memory.h"
 
-#if defined(__APPLE__)
+#if defined(_WIN32)
+#include "platform/windows_api.h"
+// after windows.h
+#include <psapi.h>
+#elif defined(__APPLE__)
 #include <mach/mach.h>
 #include <sys/resource.h>
 #else
@@ -12,7 +16,17 @@
 
 namespace waste::test {
 
-#if defined(__APPLE__)
+#if defined(_WIN32)
+
+ProcessMemory processMemory()
+{
+    PROCESS_MEMORY_COUNTERS counters = {};
+    if (!GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters)))
+        return {};
+    return {.residentBytes = counters.WorkingSetSize, .residentPeakBytes = counters.PeakWorkingSetSize};
+}
+
+#elif defined(__APPLE__)
 
 ProcessMemory processMemory()
 {

@@ -28,6 +28,8 @@ public:
     // as long as before, so that what follows never stands behind half a line.
     Status append(std::string_view lines);
     Status resize(std::uint64_t sizeBytes);
+    // The file holds this or, after an error, what it held before; the next lines follow it either way.
+    Status replace(std::string_view content);
     [[nodiscard]] std::uint64_t sizeBytes() const;
 
 private:

@@ -97,9 +97,11 @@ private Q_SLOTS:
         QCOMPARE(list->size(), 1U);
         QCOMPARE(list->front().title, std::string("Grüße"));
         QCOMPARE(list->front().messageCount, 1U);
+#ifndef Q_OS_WIN // where the folder of a user's own is private
         const auto permissions = std::filesystem::status(journalOf(folder, id)).permissions();
         QCOMPARE(permissions & std::filesystem::perms::all,
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+#endif
     }
 
     void aKilledWriterLosesAtMostTheLineInFlight()
@@ -138,7 +140,8 @@ private Q_SLOTS:
         auto store = ConversationStore::open(pathOf(folder), "test");
         const std::string id = idOf("000001");
         QVERIFY(store->create(id)->append(std::vector{messageLine(question("m", "a"))}));
-        std::ofstream(journalOf(folder, id), std::ios::app) << "{\"kind\":\"mess" << std::string(10, '\0');
+        std::ofstream(journalOf(folder, id), std::ios::app | std::ios::binary)
+            << "{\"kind\":\"mess" << std::string(10, '\0');
         QVERIFY(store->openForWriting(id)->append(std::vector{messageLine(question("n", "b"))}));
         const auto conversation = store->read(id);
         QCOMPARE(conversation->messages.size(), 2U);
@@ -151,7 +154,8 @@ private Q_SLOTS:
         auto store = ConversationStore::open(pathOf(folder), "test");
         const std::string id = idOf("000002");
         QVERIFY(store->create(id)->append(std::vector{messageLine(question("m", "a"))}));
-        std::ofstream(journalOf(folder, id), std::ios::app) << "broken line\n{\"kind\":\"set\",\"title\":\"T\"}\n";
+        std::ofstream(journalOf(folder, id), std::ios::app | std::ios::binary)
+            << "broken line\n{\"kind\":\"set\",\"title\":\"T\"}\n";
         for (int i = 0; i < 2; ++i)
             QVERIFY(store->openForWriting(id)->append(std::vector{setLine("pinned", true)}));
         int kept = 0;

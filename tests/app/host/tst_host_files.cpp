@@ -49,16 +49,22 @@ class TestHostFiles : public QObject {
 private Q_SLOTS:
     void foldersFollowTheCustomsOfEachSystem()
     {
-        const auto home = environmentOf({{"HOME", "/home/a"}});
-        QCOMPARE(dataFolder(PathStyle::Xdg, home), std::filesystem::path("/home/a/.local/share/waste"));
-        QCOMPARE(configurationFolder(PathStyle::Xdg, home), std::filesystem::path("/home/a/.config/waste"));
-        QCOMPARE(
-            dataFolder(PathStyle::MacOs, home), std::filesystem::path("/home/a/Library/Application Support/WASTE"));
-        const auto xdg = environmentOf({{"HOME", "/home/a"}, {"XDG_DATA_HOME", "/d"}, {"XDG_CONFIG_HOME", "relative"}});
-        QCOMPARE(dataFolder(PathStyle::Xdg, xdg), std::filesystem::path("/d/waste"));
-        QCOMPARE(configurationFolder(PathStyle::Xdg, xdg), std::filesystem::path("/home/a/.config/waste"));
-        QCOMPARE(dataFolder(PathStyle::Windows, environmentOf({{"USERPROFILE", "/u"}})),
-            std::filesystem::path("/u/AppData/Local/WASTE"));
+#ifdef Q_OS_WIN // what begins with a slash names no drive, and so is not absolute
+        const std::filesystem::path root = "C:/";
+#else
+        const std::filesystem::path root = "/";
+#endif
+        const auto text = [&](const char* path) { return (root / path).string(); };
+        const auto home = environmentOf({{"HOME", text("home/a")}});
+        QCOMPARE(dataFolder(PathStyle::Xdg, home), root / "home/a/.local/share/waste");
+        QCOMPARE(configurationFolder(PathStyle::Xdg, home), root / "home/a/.config/waste");
+        QCOMPARE(dataFolder(PathStyle::MacOs, home), root / "home/a/Library/Application Support/WASTE");
+        const auto xdg =
+            environmentOf({{"HOME", text("home/a")}, {"XDG_DATA_HOME", text("d")}, {"XDG_CONFIG_HOME", "relative"}});
+        QCOMPARE(dataFolder(PathStyle::Xdg, xdg), root / "d/waste");
+        QCOMPARE(configurationFolder(PathStyle::Xdg, xdg), root / "home/a/.config/waste");
+        QCOMPARE(dataFolder(PathStyle::Windows, environmentOf({{"USERPROFILE", text("u")}})),
+            root / "u/AppData/Local/WASTE");
         QVERIFY(dataFolder(PathStyle::Xdg, environmentOf({})).empty());
     }
 
