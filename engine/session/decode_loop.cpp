@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 namespace waste {
 namespace {
@@ -38,7 +37,7 @@ public:
 
         event.majorFaults = m_engine.pagingWatch.add(majorFaults());
         event.isPaging = m_engine.pagingWatch.isPaging();
-        if (event.isPaging && !std::exchange(m_engine.warnedOfPaging, true))
+        if (m_engine.pagingWatch.isNews())
             warnOfPaging(event.majorFaults);
     }
     [[nodiscard]] double totalMs() const

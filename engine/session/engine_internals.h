@@ -30,24 +30,24 @@ struct Engine::Internals {
 
     Internals(std::shared_ptr<const Container> openContainer, const EngineOptions& openOptions,
         const MemoryPlan& acceptedPlan, const kernels::KernelTable& table, std::uint32_t threadCount)
-        : container(std::move(openContainer))
+        : pool({.threadCount = threadCount, .cpus = openOptions.cpus})
+        , container(std::move(openContainer))
         , options(openOptions)
         , plan(acceptedPlan)
         , budget(acceptedPlan.budgetBytes)
         , kernels(table)
-        , pool({.threadCount = threadCount, .cpus = openOptions.cpus})
     {
     }
 
     [[nodiscard]] const ModelConfig& config() const { return container->files().config; }
 
+    ThreadPool pool; // the first, because its parts begin at lines of the processor's cache
     const std::shared_ptr<const Container> container;
     const EngineOptions options;
     const MemoryPlan plan;
     Budget budget; // all of it is spoken for but the states of sessions not open yet
     std::vector<Reservation> reservations;
     const kernels::KernelTable& kernels;
-    ThreadPool pool;
     std::unique_ptr<LoadedModel> model;
     std::unique_ptr<VisionModel> vision; // null while it is not in memory; changes under a GenerationLock
     std::atomic<bool> visionLoaded = false; // the same for other threads, orders nothing
@@ -57,7 +57,6 @@ struct Engine::Internals {
     std::unique_ptr<Sampler> sampler;
     std::uint64_t firstRandomState = 0; // of the stream with the built-in seed
     PagingWatch pagingWatch; // whoever holds a GenerationLock
-    bool warnedOfPaging = false; // the same; once is enough
 
     std::atomic<bool> generating = false; // see GenerationLock
     Count tokensPrefilled = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace waste {
 
@@ -14,11 +15,14 @@ public:
     std::uint64_t add(std::uint64_t majorFaults);
     // From some tokens in a row that waited for many pages to as many that did not.
     [[nodiscard]] bool isPaging() const { return m_isPaging; }
+    // True once, when that happens for the first time.
+    [[nodiscard]] bool isNews() { return m_isPaging && !std::exchange(m_isTold, true); }
 
 private:
     std::uint64_t m_faults = 0;
     std::uint32_t m_tokensAgainst = 0; // in a row, that say the opposite of m_isPaging
     bool m_isPaging = false;
+    bool m_isTold = false;
 };
 
 } // namespace waste
