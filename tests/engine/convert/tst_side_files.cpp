@@ -34,7 +34,10 @@ public:
                     .vision = true});
     }
 
-    void put(const std::string& name, const std::string& text) const { std::ofstream(source / name, std::ios::binary) << text; }
+    void put(const std::string& name, const std::string& text) const
+    {
+        std::ofstream(source / name, std::ios::binary) << text;
+    }
 
     Status write(std::string_view architecture = "kimi-k3")
     {
