@@ -11,6 +11,17 @@ namespace {
 
 // ---- one vector
 
+// Weights are fetched so many bytes ahead: two loads a line in no order are no stream to the processor, which reads
+// 15 GB/s by itself.
+constexpr std::size_t kFetchAhead = 8192;
+
+template<std::size_t kBytes>
+void fetchAhead(const std::uint8_t* weights)
+{
+    for (std::size_t line = 0; line < kBytes; line += 64)
+        _mm_prefetch(weights + kFetchAhead + line, _MM_HINT_T0);
+}
+
 // Σ nibble·x over 128 columns, in sixteen parts.
 struct Q4Group {
     static constexpr std::size_t kBytes = 64;
@@ -18,6 +29,7 @@ struct Q4Group {
     template<typename Multiply>
     static __m512i sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
+        fetchAhead<kBytes>(weights);
         const __m512i fifteen = _mm512_set1_epi8(15);
         const __m512i bytes = loadBytes(weights);
         const __m512i even = _mm512_and_si512(bytes, fifteen);
@@ -32,6 +44,7 @@ struct Q8Group {
     template<typename Multiply>
     static __m512i sum(const std::uint8_t* weights, const PlaneInput& input, std::size_t group)
     {
+        fetchAhead<kBytes>(weights);
         const std::int16_t* const x = input.words[group].values;
         __m512i total = _mm512_setzero_si512();
         for (std::size_t i = 0; i < kPlaneGroup; i += 32) {
