@@ -13,9 +13,10 @@ constexpr std::uint32_t kRowsPerItem = 32;
 
 // Calls body(rowBegin, rowEnd, worker) in parallel for all rows.
 template<typename Body>
-void forRows(const Compute& compute, std::uint32_t rows, std::size_t multiplyAddsPerRow, const Body& body)
+void forRows(
+    const Compute& compute, std::uint32_t rows, std::size_t weightsPerRow, std::size_t tokens, const Body& body)
 {
-    compute.pool.parallelFor(ceilDivide(rows, kRowsPerItem), pieceGrain(kRowsPerItem * multiplyAddsPerRow),
+    compute.pool.parallelFor(ceilDivide(rows, kRowsPerItem), rowGrain(kRowsPerItem * weightsPerRow, tokens),
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             body(begin * kRowsPerItem, std::min(end * kRowsPerItem, rows), worker);
         });
@@ -27,7 +28,7 @@ void runPiece(const Compute& compute, const ModelConfig& config, const DenseExpe
     const auto& [gate, up, down] = weights;
     const std::size_t width = gate.rows;
     const LinearInput prepared = prepareInput(compute, input, {weights.data(), 2});
-    forRows(compute, gate.rows, std::size_t{2} * gate.columns * input.tokens,
+    forRows(compute, gate.rows, std::size_t{2} * gate.columns, input.tokens,
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             multiplyRows(compute, gate, prepared, {scratch.gate, width}, begin, end, worker);
             multiplyRows(compute, up, prepared, {scratch.up, width}, begin, end, worker);
@@ -37,7 +38,7 @@ void runPiece(const Compute& compute, const ModelConfig& config, const DenseExpe
             }
         });
     const LinearInput hidden = prepareInput(compute, {scratch.gate, width, input.tokens}, {&down, 1});
-    forRows(compute, down.rows, std::size_t{down.columns} * input.tokens,
+    forRows(compute, down.rows, down.columns, input.tokens,
         [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             multiplyRows(compute, down, hidden, output, begin, end, worker);
         });

@@ -60,10 +60,10 @@ void projectPiece(const Compute& compute, const kernels::TokenInput& input, std:
     std::size_t first)
 {
     std::uint32_t itemCount = 0;
-    std::size_t multiplyAdds = 0; // of the costliest item
+    std::size_t weights = 0; // of the largest item
     for (const Projection& projection : projections) {
         itemCount += ceilDivide(projection.matrix.rows, kRowsPerItem);
-        multiplyAdds = std::max(multiplyAdds, std::size_t{kRowsPerItem} * projection.matrix.columns * input.tokens);
+        weights = std::max(weights, std::size_t{kRowsPerItem} * projection.matrix.columns);
     }
     LinearInput prepared = {input, {}};
     for (const Projection& projection : projections) {
@@ -72,7 +72,7 @@ void projectPiece(const Compute& compute, const kernels::TokenInput& input, std:
     }
     // Items are the row blocks of the first matrix, then those of the second, and so on.
     compute.pool.parallelFor(
-        itemCount, pieceGrain(multiplyAdds), [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
+        itemCount, rowGrain(weights, input.tokens), [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
             std::uint32_t firstItem = 0; // of this matrix
             for (const auto& [matrix, output] : projections) {
                 const std::uint32_t blocks = ceilDivide(matrix.rows, kRowsPerItem);
