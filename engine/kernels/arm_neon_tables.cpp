@@ -2,7 +2,7 @@
 
 #include "kernels/arm_neon.h"
 
-// Tables of products for routed experts (reduced_inputs.h).
+// Tables of products for routed experts (product_tables.h).
 //
 // One instruction looks sixteen rows up in 64 bytes, so an entry is seven bits and seven bits in two planes of bytes
 // and a lookup one instruction a plane: lower bits, which are unsigned, and upper ones, which are signed. Two lookups
@@ -12,8 +12,11 @@ namespace waste::kernels {
 
 namespace {
 
+constexpr std::size_t kTableStages = kPackedTables.stages;
+constexpr std::size_t kTableEntries = kPackedTables.entries;
+constexpr std::size_t kTableBytes = reducedTableBytes(kPackedTables); // of a position
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
-constexpr std::size_t kBlockRows = 64;
+constexpr std::size_t kBlockRows = kTableRows;
 constexpr int kPlaneBits = 7;
 static_assert(kTableMax < 1 << (2 * kPlaneBits - 1));
 

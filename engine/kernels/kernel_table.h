@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/code_search.h"
+#include "kernels/product_tables.h"
 #include "kernels/reduced_inputs.h"
 #include "kernels/weight_views.h"
 
@@ -37,6 +38,8 @@ struct KernelTable {
         std::size_t yStride;
     };
     void (*multiplyVqRows)(const VqMatrixView& matrix, const Vectors& vectors, std::uint32_t begin, std::uint32_t end);
+    // The same of a lone vector, where lookups in tables of floats are faster.
+    ProductTables exactTables;
 
     // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a multiple of 8.
     void (*unpackRow)(
@@ -139,14 +142,8 @@ struct KernelTable {
     void (*multiplyPlanes)(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
         std::uint32_t begin, std::uint32_t end);
 
-    // Positions [begin, end) of an input of matrix.columns, for all matrices with these codebooks; `begin` is a
-    // multiple of kTableBlock, and so is `end` unless it is the last. Only shape and codebooks of the matrix are
-    // read; it takes tables.
-    void (*buildTables)(
-        const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
-    // y[r] = Σ_c W[r][c]·x[c] for begin ≤ r < end, `begin` a multiple of the index block.
-    void (*multiplyTables)(
-        const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
+    // Products of an expert with a lone vector.
+    ProductTables reducedTables;
 
     // `columns` of a vector (a multiple of kWordColumns, at most kWordGroup) become words.
     void (*splitWords)(const float* x, std::size_t columns, WordGroup& group);

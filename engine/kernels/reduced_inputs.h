@@ -56,33 +56,6 @@ constexpr bool takesPlanes(const MatrixView& matrix)
     return (matrix.format == WeightFormat::Q4G || matrix.format == WeightFormat::Q8G) && matrix.group == kPlaneGroup;
 }
 
-// ---- tables of products, for matrices of routed experts with four 6-bit indices a vector
-//
-// For each position (eight columns of the input) and stage: what every one of the 64 codebook entries contributes,
-// Σ_j entry[j]·x[j] by multiply-adds in the order of j, as a 16-bit integer. A block of positions has one scale for
-// all its stages: its largest magnitude over kTableMax. A row's sum over a block is exact; it is multiplied by the
-// scale and added to the row's result, block by block.
-
-inline constexpr std::size_t kTableColumns = 8; // of a position
-inline constexpr std::size_t kTableBlock = 8; // positions
-inline constexpr std::size_t kTableStages = 4;
-inline constexpr std::size_t kTableEntries = 64;
-inline constexpr std::size_t kTableBytes = kTableStages * kTableEntries * sizeof(std::uint16_t); // of a position
-inline constexpr float kTableMax = 8191; // 14 bits: two sums of seven bits fit a byte
-
-// The bytes of `entries` are laid out as the kernel table that built them likes.
-struct TableInput {
-    std::uint8_t* entries = nullptr; // [positions][kTableBytes], 32-byte aligned
-    float* scales = nullptr; // [blocks]
-    std::size_t positions = 0;
-};
-
-constexpr bool takesTables(const VqMatrixView& matrix)
-{
-    return matrix.vecDim == kTableColumns && matrix.indexBlock == 64 && matrix.indexBits == 6
-        && matrix.stages == kTableStages;
-}
-
 // ---- words: 16-bit integers on both sides, for an expert's matrix times several vectors
 //
 // Inputs: a group of columns of a vector becomes integers and one scale, x ≈ scale·integer; if a value is not finite

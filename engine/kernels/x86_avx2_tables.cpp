@@ -2,7 +2,7 @@
 
 #include "kernels/x86_avx2.h"
 
-// Tables of products for routed experts (reduced_inputs.h).
+// Tables of products for routed experts (product_tables.h).
 //
 // A register shuffle looks 32 rows up in 16 bytes at once, so an entry is seven bits and seven bits in two planes of
 // bytes, and a lookup four shuffles a plane, chosen by the upper two bits of the index. Two lookups are summed in
@@ -13,8 +13,11 @@ namespace waste::kernels {
 
 namespace {
 
+constexpr std::size_t kTableStages = kPackedTables.stages;
+constexpr std::size_t kTableEntries = kPackedTables.entries;
+constexpr std::size_t kTableBytes = reducedTableBytes(kPackedTables); // of a position
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
-constexpr std::size_t kBlockRows = 64;
+constexpr std::size_t kBlockRows = kTableRows;
 constexpr int kPlaneBits = 7;
 constexpr int kBias = 1 << (2 * kPlaneBits - 1); // what makes an entry unsigned
 static_assert(kTableMax < kBias);

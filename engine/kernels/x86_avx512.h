@@ -37,10 +37,16 @@ void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y,
     std::uint32_t begin, std::uint32_t end);
 void addWordProduct(const KernelTable::WordProduct& product);
 
-// x86_avx512vbmi_tables.cpp
+// x86_avx512vbmi_tables.cpp; of both shapes
 void buildTables(
     const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
 void multiplyTables(
+    const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
+
+// x86_avx512vbmi_exact_tables.cpp; of both shapes
+void buildExactTables(
+    const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);
+void multiplyExactTables(
     const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 
 } // namespace avx512vbmi

@@ -12,8 +12,8 @@ const KernelTable& avx512VbmiTable()
         KernelTable kernels = avx512Table();
         kernels.name = "avx512vbmi";
         kernels.multiplyPlanes = avx512vbmi::multiplyPlanes;
-        kernels.buildTables = avx512vbmi::buildTables;
-        kernels.multiplyTables = avx512vbmi::multiplyTables;
+        kernels.exactTables = {anyExactTableBytes, avx512vbmi::buildExactTables, avx512vbmi::multiplyExactTables};
+        kernels.reducedTables = {anyReducedTableBytes, avx512vbmi::buildTables, avx512vbmi::multiplyTables};
         kernels.addWordProduct = avx512vbmi::addWordProduct;
         return kernels;
     }();

@@ -14,6 +14,7 @@ namespace {
 using kernels::TableInput;
 
 constexpr std::uint32_t kRowsPerBlock = 128; // of few vectors; whole index blocks
+constexpr std::uint32_t kRowsPerBlockMax = 512;
 constexpr std::uint32_t kRowsPerBlockOfMany = 64;
 constexpr std::uint32_t kPositionsPerBlock = 128; // of a table; whole blocks, and enough to outweigh the preparation
 constexpr std::uint32_t kColumnsPerBlock = 256; // of inputs that are put side by side
@@ -66,13 +67,13 @@ public:
     Status run(ExpertSource& source, const CancelFlag* cancel)
     {
         std::optional<ExpertSource::Arrival> first;
-        if (m_compute.arithmetic == Arithmetic::Reduced) {
+        if (m_routing.tokens == 1 || m_compute.arithmetic == Arithmetic::Reduced) {
             if (cancel != nullptr && cancel->isCancelled())
                 return Error{ErrorCode::Cancelled, "", "stopped while computing"};
             // All experts of a layer are stored in one format and share their codebooks, and with one token the input.
             WASTE_TRY(first, source.acquireNext());
             if (const auto* const matrices = std::get_if<VqExpert>(&first->pin.view()))
-                prepareReduced(*matrices);
+                prepare(*matrices);
         }
         ExpertPipeline pipeline(m_compute.pool, source, *this,
             {.expertCount = m_routing.distinctCount, .placeCount = m_placeCount, .cancel = cancel});
@@ -125,7 +126,7 @@ public:
             return ceilDivide(m_config.expertWidth, rowsPerBlock(member));
         case Stage::Input:
             member.stage = Stage::Tables;
-            if (m_usesTables)
+            if (m_tables != nullptr)
                 return static_cast<std::uint32_t>(ceilDivide(hiddenPositions(), std::size_t{kPositionsPerBlock}));
             [[fallthrough]];
         case Stage::Tables:
@@ -190,23 +191,40 @@ private:
     }
     [[nodiscard]] std::uint32_t rowsPerBlock(const Member& member) const
     {
-        return isFew(member) ? kRowsPerBlock : kRowsPerBlockOfMany;
+        return isFew(member) ? m_rowsPerBlock : kRowsPerBlockOfMany;
     }
 
     // ---- what the products read
 
-    void prepareReduced(const VqExpert& matrices)
+    void prepare(const VqExpert& matrices)
     {
-        if (m_routing.tokens == 1) {
-            m_usesTables = std::all_of(matrices.begin(), matrices.end(), kernels::takesTables);
-            if (m_usesTables)
-                buildInputTables(matrices);
-            return;
-        }
+        if (m_routing.tokens == 1)
+            return prepareTables(matrices);
         m_usesWords = std::all_of(matrices.begin(), matrices.end(), kernels::takesWords);
         for (std::size_t i = 0; m_usesWords && i < matrices.size(); ++i) {
             const auto values = m_scratch.bookValues.subspan(i * kernels::kWordBookValues, kernels::kWordBookValues);
             m_books[i] = kernels::buildWordBooks(matrices[i], values);
+        }
+    }
+
+    void prepareTables(const VqExpert& matrices)
+    {
+        const bool isReduced = m_compute.arithmetic == Arithmetic::Reduced;
+        for (const kernels::ProductTables* tables :
+            {&m_compute.kernels.reducedTables, &m_compute.kernels.exactTables}) {
+            if (tables == &m_compute.kernels.reducedTables && !isReduced)
+                continue;
+            const auto [least, most] = std::minmax({tables->positionBytes(matrices[kGate]),
+                tables->positionBytes(matrices[kUp]), tables->positionBytes(matrices[kDown])});
+            if (least == 0)
+                continue;
+            m_tables = tables;
+            m_tableBytes = most;
+            // So many rows that reading their indices outweighs reading the table from a farther cache.
+            constexpr std::size_t kSmallest = kernels::reducedTableBytes(kernels::kPackedTables);
+            m_rowsPerBlock =
+                std::min(kRowsPerBlock * static_cast<std::uint32_t>(ceilDivide(most, kSmallest)), kRowsPerBlockMax);
+            return buildInputTables(matrices);
         }
     }
 
@@ -218,15 +236,14 @@ private:
             for (std::uint32_t item = begin; item < end; ++item) {
                 const Matrix matrix = item < blocks ? kGate : kUp;
                 const Range range = rangeOf(item % blocks, kPositionsPerBlock, positions);
-                m_compute.kernels.buildTables(matrices[matrix], m_input.x, inputTables(matrix), range.begin, range.end);
+                m_tables->build(matrices[matrix], m_input.x, inputTables(matrix), range.begin, range.end);
             }
         });
     }
 
     void buildHiddenTables(const Member& member, const Range& positions) const
     {
-        m_compute.kernels.buildTables(
-            vqMatrix(member, kDown), gate(member), hiddenTables(member), positions.begin, positions.end);
+        m_tables->build(vqMatrix(member, kDown), gate(member), hiddenTables(member), positions.begin, positions.end);
     }
 
     // Some columns of the part's inputs: in words, row after row if they are few, else side by side.
@@ -280,9 +297,8 @@ private:
         }
         for (const Matrix matrix : {kGate, kUp}) {
             float* const y = matrix == kGate ? gate(member) : up(member);
-            if (m_usesTables)
-                m_compute.kernels.multiplyTables(
-                    vqMatrix(member, matrix), inputTables(matrix), y, rows.begin, rows.end);
+            if (m_tables != nullptr)
+                m_tables->multiply(vqMatrix(member, matrix), inputTables(matrix), y, rows.begin, rows.end);
             else
                 multiplyFew(member, matrix, inputRows(member), {y, m_config.expertWidth}, rows, worker);
         }
@@ -316,8 +332,8 @@ private:
                 std::copy_n(block + i * kernels::kWordRows, rows.size(), y + i * m_width + rows.begin);
             return;
         }
-        if (m_usesTables) {
-            m_compute.kernels.multiplyTables(vqMatrix(member, kDown), hiddenTables(member), y, rows.begin, rows.end);
+        if (m_tables != nullptr) {
+            m_tables->multiply(vqMatrix(member, kDown), hiddenTables(member), y, rows.begin, rows.end);
         } else if (isFew(member)) {
             const kernels::TokenInput hidden = {gate(member), m_config.expertWidth, member.pairCount};
             multiplyFew(member, kDown, hidden, {y, m_width}, rows, worker);
@@ -407,14 +423,14 @@ private:
     [[nodiscard]] TableInput inputTables(Matrix matrix) const
     {
         const std::size_t positions = m_width / kernels::kTableColumns;
-        return {m_scratch.inputEntries.data() + matrix * positions * kernels::kTableBytes,
+        return {m_scratch.inputEntries.data() + matrix * positions * m_tableBytes,
             m_scratch.inputScales.data() + matrix * RoutedScratch::blocksOf(positions), positions};
     }
 
     [[nodiscard]] TableInput hiddenTables(const Member& member) const
     {
         const std::size_t positions = hiddenPositions();
-        return {m_scratch.hiddenEntries.data() + member.place * positions * kernels::kTableBytes,
+        return {m_scratch.hiddenEntries.data() + member.place * positions * m_tableBytes,
             m_scratch.hiddenScales.data() + member.place * RoutedScratch::blocksOf(positions), positions};
     }
 
@@ -428,7 +444,9 @@ private:
     const std::uint32_t m_placeCount;
     const std::uint32_t m_partTokens;
     std::array<Member, ExpertPipeline::kPlacesMax> m_members;
-    bool m_usesTables = false;
+    const kernels::ProductTables* m_tables = nullptr; // of a lone token
+    std::size_t m_tableBytes = 0; // of a position
+    std::uint32_t m_rowsPerBlock = kRowsPerBlock; // of few vectors
     bool m_usesWords = false;
     std::array<kernels::WordBooks, 3> m_books; // in words
 };

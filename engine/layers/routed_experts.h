@@ -3,6 +3,7 @@
 #include "container/model_config.h"
 #include "experts/expert_source.h"
 #include "kernels/matrix_product.h"
+#include "kernels/product_tables.h"
 #include "kernels/reduced_inputs.h"
 #include "layers/compute.h"
 #include "layers/expert_pipeline.h"
@@ -23,9 +24,9 @@ namespace waste {
 // Each pair's output is kept apart and the outputs are summed in ascending order of the experts: the result does not
 // depend on the order of arrival.
 //
-// Reduced products, where the experts' format has them: of a lone token by tables, of more tokens in words. All others
-// are exact: few vectors are multiplied while rows are decoded; more of them lie side by side, and rows are decoded
-// once for all.
+// A lone token's products are looked up in tables where the kernels have some for the experts' format, reduced or
+// exact. Of more tokens reduced products are in words, where the format has them. All others are exact: few vectors are
+// multiplied while rows are decoded; more of them lie side by side, and rows are decoded once for all.
 
 struct RoutedScratch {
     // Pairs by ascending expert, those of one expert by ascending token.
@@ -39,9 +40,9 @@ struct RoutedScratch {
     std::span<float> gate, up; // [vectors][I]
 
     // Tables of one token's input for gate and up, and of each expert's hidden vector for down.
-    std::span<std::uint8_t> inputEntries; // [2][positions of the input][kTableBytes]
+    std::span<std::uint8_t> inputEntries; // [2][positions of the input][kTableBytesMax]
     std::span<float> inputScales; // [2][blocks]
-    std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytes]
+    std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytesMax]
     std::span<float> hiddenScales; // [k][blocks]
 
     std::span<std::int16_t> bookValues; // [3][kWordBookValues], unless all chunks are single tokens
@@ -65,9 +66,9 @@ struct RoutedScratch {
                 arena.template take<float>(vectors * roundUp(std::size_t{config.expertWidth}, kernels::kWordGroup));
         const std::size_t inputPositions = width / kernels::kTableColumns;
         const std::size_t hiddenPositions = config.expertWidth / kernels::kTableColumns;
-        scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytes);
+        scratch.inputEntries = arena.template take<std::uint8_t>(2 * inputPositions * kernels::kTableBytesMax);
         scratch.inputScales = arena.template take<float>(2 * blocksOf(inputPositions));
-        scratch.hiddenEntries = arena.template take<std::uint8_t>(oneToken * hiddenPositions * kernels::kTableBytes);
+        scratch.hiddenEntries = arena.template take<std::uint8_t>(oneToken * hiddenPositions * kernels::kTableBytesMax);
         scratch.hiddenScales = arena.template take<float>(oneToken * blocksOf(hiddenPositions));
         scratch.bookValues = arena.template take<std::int16_t>(chunkTokensMax == 1 ? 0 : 3 * kernels::kWordBookValues);
         return scratch;
