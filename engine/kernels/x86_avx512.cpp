@@ -11,6 +11,8 @@ const KernelTable& avx512Table()
     static const KernelTable table = [] {
         KernelTable kernels = avx2Table();
         kernels.name = "avx512";
+        kernels.multiplyRows = avx512::multiplyRows;
+        kernels.unpackRow = avx512::unpackRow;
         kernels.multiplyTokens = avx512::multiplyTokens;
         kernels.addProduct = avx512::addProduct;
         kernels.multiplyPanel = avx512::multiplyPanel;

@@ -28,6 +28,10 @@ void addProduct(const KernelTable::AddedProduct& product);
 void multiplyPanel(const KernelTable::PanelTimesTokens& product);
 void multiplyTokens(const KernelTable::RowsTimesTokens& product);
 
+// x86_avx512_weights.cpp
+void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
+void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
+
 } // namespace avx512
 
 namespace avx512vbmi { // and VBMI, VNNI

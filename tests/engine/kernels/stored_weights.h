@@ -160,6 +160,8 @@ struct StoredExpert {
     }
 };
 
+constexpr std::uint32_t kColumnsMax = 16500; // of these matrices
+
 // Group widths: the usual one, small ones, and one that registers straddle.
 inline std::vector<StoredMatrix> matricesOf(WeightFormat format)
 {
@@ -172,6 +174,7 @@ inline std::vector<StoredMatrix> matricesOf(WeightFormat format)
     made.emplace_back(format, 6, 70, 8);
     made.emplace_back(format, 6, 70, 20);
     made.emplace_back(format, 3, 1100, 4096);
+    made.emplace_back(format, 6, kColumnsMax, 128); // more than a kernel takes at a time
     return made;
 }
 

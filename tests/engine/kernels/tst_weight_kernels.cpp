@@ -85,7 +85,7 @@ private Q_SLOTS:
     {
         QFETCH(const KernelTable*, table);
         QFETCH(int, format);
-        const std::vector<float> x = randomFloats(7168, 21);
+        const std::vector<float> x = randomFloats(kColumnsMax, 21);
         for (const StoredMatrix& matrix : matricesOf(static_cast<WeightFormat>(format))) {
             const MatrixView& view = matrix.view;
             std::vector<float> y(view.rows, -7.0F);
