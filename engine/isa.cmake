@@ -13,7 +13,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # GCC 12 takes the undefined upper operand of its own intrinsics for a mistake of ours.
     set(avx512 "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-Wno-uninitialized;${any_address}")
     set_source_files_properties(kernels/x86_avx512.cpp kernels/x86_avx512_codes.cpp kernels/x86_avx512_panels.cpp
-        kernels/x86_avx512_products.cpp kernels/x86_avx512_weights.cpp
+        kernels/x86_avx512_products.cpp kernels/x86_avx512_vectors.cpp kernels/x86_avx512_weights.cpp
         PROPERTIES COMPILE_OPTIONS "${avx512}" SKIP_PRECOMPILE_HEADERS ON)
     set_source_files_properties(kernels/x86_avx512vbmi.cpp kernels/x86_avx512vbmi_products.cpp
         kernels/x86_avx512vbmi_tables.cpp kernels/x86_avx512vbmi_exact_tables.cpp

@@ -11,11 +11,14 @@ const KernelTable& avx512Table()
     static const KernelTable table = [] {
         KernelTable kernels = avx2Table();
         kernels.name = "avx512";
+        kernels.dot = avx512::dot;
+        kernels.addScaled = avx512::addScaled;
         kernels.multiplyRows = avx512::multiplyRows;
         kernels.unpackRow = avx512::unpackRow;
         kernels.multiplyTokens = avx512::multiplyTokens;
         kernels.addProduct = avx512::addProduct;
         kernels.multiplyPanel = avx512::multiplyPanel;
+        kernels.kdaStep = avx512::kdaStep;
         kernels.multiplyPlanes = avx512::multiplyPlanes;
         kernels.addWordProduct = avx512::addWordProduct;
         kernels.nearestEntries = avx512::nearestEntries;

@@ -32,6 +32,11 @@ void multiplyTokens(const KernelTable::RowsTimesTokens& product);
 void multiplyRows(const MatrixView& matrix, const float* x, float* y, std::uint32_t begin, std::uint32_t end);
 void unpackRow(const MatrixView& matrix, std::uint32_t row, std::uint32_t begin, std::uint32_t end, float* values);
 
+// x86_avx512_vectors.cpp
+float dot(const float* x, const float* w, std::size_t count);
+void addScaled(float a, const float* x, float* y, std::size_t count);
+void kdaStep(const KernelTable::KdaStep& step);
+
 } // namespace avx512
 
 namespace avx512vbmi { // and VBMI, VNNI

@@ -324,7 +324,7 @@ private Q_SLOTS:
     void aKdaStepAgreesWithDoubleArithmeticForEveryWidth()
     {
         QFETCH(const KernelTable*, table);
-        std::vector<std::size_t> dims = {64, 100, 128};
+        std::vector<std::size_t> dims = {64, 100, 128, 150};
         for (std::size_t dim = 1; dim <= 42; ++dim)
             dims.push_back(dim);
         for (const std::size_t dim : dims) {
