@@ -157,17 +157,15 @@ void addBlock(
     constexpr std::size_t kStages = Format::kShape.stages;
     constexpr std::size_t kTableBytes = reducedTableBytes(Format::kShape);
     PlaneSums sums;
-    std::size_t p = 0;
-    for (; p + 2 <= positions; p += 2) {
-        const PlanePair left = addPosition<Format>(indices, table, sums);
-        const PlanePair alsoLeft = addPosition<Format>(indices + kPositionBytes, table + kTableBytes, sums);
-        if constexpr (kStages % 2 == 1)
-            sums.add(left + alsoLeft);
-        indices += 2 * kPositionBytes;
-        table += 2 * kTableBytes;
-    }
-    if (p < positions) {
-        const PlanePair left = addPosition<Format>(indices, table, sums);
+    for (std::size_t first = 0; first < positions; first += 2) {
+        PlanePair left = {_mm512_setzero_si512(), _mm512_setzero_si512()}; // of two positions, a pair as well
+        for (std::size_t p = first; p < first + 2 && p < positions; ++p) {
+            const PlanePair last = addPosition<Format>(indices, table, sums);
+            if constexpr (kStages % 2 == 1)
+                left = left + last;
+            indices += kPositionBytes;
+            table += kTableBytes;
+        }
         if constexpr (kStages % 2 == 1)
             sums.add(left);
     }
