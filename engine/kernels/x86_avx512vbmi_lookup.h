@@ -88,12 +88,13 @@ struct WholeFormat {
     }
 };
 
-// The stages' indices of 64 rows at one position. Those of the next block of positions are fetched ahead.
+// The stages' indices of 64 rows at one position. Those of the next block but one of positions are fetched ahead:
+// the next one comes up in a tenth of a microsecond where two blocks of rows share a table.
 template<typename Format>
 void takeApart(const std::uint8_t* indices, __m512i (&stages)[Format::kShape.stages])
 {
     for (std::size_t line = 0; line < kPositionBytes; line += 64)
-        _mm_prefetch(indices + kTableBlock * kPositionBytes + line, _MM_HINT_T0);
+        _mm_prefetch(indices + 2 * kTableBlock * kPositionBytes + line, _MM_HINT_T0);
     const __m512i a = loadBytes(indices);
     const __m512i b = loadBytes(indices + 64);
     const __m512i c = loadBytes(indices + 128);
