@@ -12,8 +12,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c;${any_address}" SKIP_PRECOMPILE_HEADERS ON)
     # GCC 12 takes the undefined upper operand of its own intrinsics for a mistake of ours.
     set(avx512 "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-Wno-uninitialized;${any_address}")
-    set_source_files_properties(kernels/x86_avx512.cpp kernels/x86_avx512_codes.cpp kernels/x86_avx512_panels.cpp
-        kernels/x86_avx512_products.cpp kernels/x86_avx512_vectors.cpp kernels/x86_avx512_weights.cpp
+    set_source_files_properties(kernels/x86_avx512.cpp kernels/x86_avx512_codes.cpp
+        kernels/x86_avx512_functions.cpp kernels/x86_avx512_panels.cpp kernels/x86_avx512_products.cpp
+        kernels/x86_avx512_vectors.cpp kernels/x86_avx512_weights.cpp
         PROPERTIES COMPILE_OPTIONS "${avx512}" SKIP_PRECOMPILE_HEADERS ON)
     set_source_files_properties(kernels/x86_avx512vbmi.cpp kernels/x86_avx512vbmi_products.cpp
         kernels/x86_avx512vbmi_tables.cpp kernels/x86_avx512vbmi_exact_tables.cpp

@@ -19,6 +19,8 @@ const KernelTable& avx512Table()
         kernels.addProduct = avx512::addProduct;
         kernels.multiplyPanel = avx512::multiplyPanel;
         kernels.kdaStep = avx512::kdaStep;
+        kernels.expAndSum = avx512::expAndSum;
+        kernels.situ = avx512::situ;
         kernels.multiplyPlanes = avx512::multiplyPlanes;
         kernels.addWordProduct = avx512::addWordProduct;
         kernels.nearestEntries = avx512::nearestEntries;

@@ -18,6 +18,10 @@ namespace avx512 { // F, BW, VL, DQ
 void nearestEntries(const CodeBook& book, const float* vectors, std::size_t count, std::uint8_t* entries);
 void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, std::size_t count, std::uint8_t* codes);
 
+// x86_avx512_functions.cpp
+float expAndSum(float* x, float maximum, std::size_t count);
+void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_t count);
+
 // x86_avx512_products.cpp
 void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
     std::uint32_t begin, std::uint32_t end);
