@@ -82,19 +82,19 @@ private:
     void attend()
     {
         const std::uint32_t queries = m_tokens * m_shape.heads;
-        const std::uint32_t blocks = ceilDivide(queries, kLatentQueryBlock);
         const std::uint64_t positions = m_input.position + m_tokens;
         const std::uint64_t spanRows = spanRowsOf(positions);
         const auto spans = static_cast<std::uint32_t>(ceilDivide(positions, spanRows));
-        const std::size_t multiplyAdds =
-            std::min(positions, spanRows) * (m_rowWidth + m_shape.latent) * kLatentQueryBlock;
+        const std::uint32_t blockQueries = blockQueriesOf(queries, spans);
+        const std::uint32_t blocks = ceilDivide(queries, blockQueries);
+        const std::size_t multiplyAdds = std::min(positions, spanRows) * (m_rowWidth + m_shape.latent) * blockQueries;
         m_compute.pool.parallelFor(blocks * spans, pieceGrain(multiplyAdds),
             [&](std::uint32_t begin, std::uint32_t end, std::uint32_t worker) {
                 for (std::uint32_t item = begin; item < end; ++item) {
-                    const std::uint32_t first = item % blocks * kLatentQueryBlock;
+                    const std::uint32_t first = item % blocks * blockQueries;
                     const std::uint64_t from = item / blocks * spanRows;
-                    attendBlock({first, std::min(first + kLatentQueryBlock, queries)}, item / blocks * queries, from,
-                        std::min(from + spanRows, positions), m_scratch.workers[worker].scores.data());
+                    attendBlock({first, std::min(first + blockQueries, queries)}, item / blocks * queries, from,
+                        std::min(from + spanRows, positions), m_scratch.workers[worker]);
                 }
             });
         m_compute.pool.parallelFor(queries, pieceGrain(spans * std::size_t{m_shape.latent}),
@@ -102,6 +102,17 @@ private:
                 for (std::uint32_t query = begin; query < end; ++query)
                     joinSpans(query, spans, queries);
             });
+    }
+
+    // Large blocks read the latent rows less often, but every worker should have some: a query's result does not depend
+    // on its block.
+    [[nodiscard]] std::uint32_t blockQueriesOf(std::uint32_t queries, std::uint32_t spans) const
+    {
+        const std::size_t itemsWanted = 2 * m_scratch.workers.size();
+        std::uint32_t count = kLatentQueryBlock;
+        while (count > kLatentLanes && std::size_t{ceilDivide(queries, count)} * spans < itemsWanted)
+            count /= 2;
+        return count;
     }
 
     [[nodiscard]] std::uint64_t spanRowsOf(std::uint64_t positions) const
@@ -122,41 +133,87 @@ private:
     // Some queries over the positions of a span that they may see: a softmax that runs along with the rows. Tiles start
     // at multiples of their size whatever the chunk, so that a query's result does not depend on the chunk. Results go
     // to the rows from `firstRow` on.
-    void attendBlock(
-        const Queries& queries, std::uint32_t firstRow, std::uint64_t begin, std::uint64_t end, float* scores)
+    void attendBlock(const Queries& queries, std::uint32_t firstRow, std::uint64_t begin, std::uint64_t end,
+        const LatentScratch::Worker& buffers)
     {
-        const auto& [first, last] = queries;
         const std::size_t latent = m_shape.latent;
-        float* const maxima = m_scratch.maxima.data() + firstRow + first;
-        float* const sums = m_scratch.sums.data() + firstRow + first;
-        float* const output = m_scratch.latentOutput.data() + std::size_t{firstRow + first} * latent;
-        std::fill_n(maxima, last - first, -std::numeric_limits<float>::infinity());
-        std::fill_n(sums, last - first, 0.0F);
-        std::fill_n(output, (last - first) * latent, 0.0F);
-        end = std::min(end, positionsSeen(last - 1));
+        const std::size_t count = queries.last - queries.first;
+        const std::size_t lanes = roundUp<std::size_t>(count, kLatentLanes);
+        float* const scores = buffers.scores.data();
+        const Sums sums{.maxima = m_scratch.maxima.data() + firstRow + queries.first,
+            .sums = m_scratch.sums.data() + firstRow + queries.first,
+            .output = m_scratch.latentOutput.data() + std::size_t{firstRow + queries.first} * latent};
+        std::fill_n(sums.maxima, count, -std::numeric_limits<float>::infinity());
+        std::fill_n(sums.sums, count, 0.0F);
+        std::fill_n(sums.output, count * latent, 0.0F);
+        turnQueries(queries, lanes, buffers.turned.data());
+        end = std::min(end, positionsSeen(queries.last - 1));
         for (std::uint64_t position = begin; position < end; position += kLatentTileRows) {
             const auto rowCount = static_cast<std::uint32_t>(std::min<std::uint64_t>(kLatentTileRows, end - position));
             const float* const rows = m_input.rows + position * m_rowWidth;
-            scoreTile(first, last, rows, rowCount, scores);
-            for (std::uint32_t query = first; query < last; ++query) {
-                const std::size_t i = query - first;
-                const std::uint64_t seen = positionsSeen(query);
-                const std::uint64_t visible = seen > position ? std::min<std::uint64_t>(rowCount, seen - position) : 0;
-                weighTile({scores + i * kLatentTileRows, rowCount}, static_cast<std::size_t>(visible), maxima[i],
-                    sums[i], output + i * latent);
-            }
+            scoreTile(rows, rowCount, buffers.turned.data(), lanes, scores);
+            hideLaterRows(queries, position, rowCount, lanes, scores);
+            weighTile({scores, rowCount * lanes}, lanes, count, sums);
             m_compute.kernels.addProduct({.a = scores,
-                .aRowStride = kLatentTileRows,
-                .aDepthStride = 1,
+                .aRowStride = 1,
+                .aDepthStride = lanes,
                 .b = rows,
                 .bStride = m_rowWidth,
-                .c = output,
+                .c = sums.output,
                 .cStride = latent,
-                .rows = last - first,
+                .rows = count,
                 .depth = rowCount,
                 .columns = latent});
         }
     }
+
+    // turned [kl+r][lanes]; lanes without a query are zeros.
+    void turnQueries(const Queries& queries, std::size_t lanes, float* turned) const
+    {
+        const std::size_t count = queries.last - queries.first;
+        const float* const absorbed = m_scratch.absorbedQuery.data() + queries.first * m_rowWidth;
+        for (std::size_t i = 0; i < m_rowWidth; ++i) {
+            for (std::size_t lane = 0; lane < lanes; ++lane)
+                turned[i * lanes + lane] = lane < count ? absorbed[lane * m_rowWidth + i] : 0.0F;
+        }
+    }
+
+    // scores [tile rows][lanes]
+    void scoreTile(
+        const float* rows, std::uint32_t rowCount, const float* turned, std::size_t lanes, float* scores) const
+    {
+        std::fill_n(scores, rowCount * lanes, 0.0F);
+        for (std::size_t column = 0; column < m_rowWidth; column += kLatentDepth) {
+            m_compute.kernels.addProduct({.a = rows + column,
+                .aRowStride = m_rowWidth,
+                .aDepthStride = 1,
+                .b = turned + column * lanes,
+                .bStride = lanes,
+                .c = scores,
+                .cStride = lanes,
+                .rows = rowCount,
+                .depth = std::min<std::size_t>(kLatentDepth, m_rowWidth - column),
+                .columns = lanes});
+        }
+    }
+
+    // Scores become −∞ where a query may not look.
+    void hideLaterRows(
+        const Queries& queries, std::uint64_t position, std::uint32_t rowCount, std::size_t lanes, float* scores) const
+    {
+        for (std::uint32_t query = queries.first; query < queries.last; ++query) {
+            const std::uint64_t seen = positionsSeen(query);
+            for (std::uint64_t row = seen > position ? seen - position : 0; row < rowCount; ++row)
+                scores[row * lanes + query - queries.first] = -std::numeric_limits<float>::infinity();
+        }
+    }
+
+    // What the queries of a block have come to so far.
+    struct Sums {
+        float* maxima;
+        float* sums;
+        float* output; // [queries][kl]
+    };
 
     // Brings the spans of a query to one maximum, adds them up in their order, and divides by the sum. Spans lie
     // `stride` rows apart.
@@ -185,38 +242,48 @@ private:
         return m_input.position + query / m_shape.heads + 1;
     }
 
-    // scores [queries][tile rows]
-    void scoreTile(
-        std::uint32_t first, std::uint32_t last, const float* rows, std::uint32_t rowCount, float* scores) const
+    // Scores become e^(s − maximum), after what was summed so far has been brought to the new maximum. The first tile
+    // shows something to every query, so that no maximum stays −∞. Loops over sixteen lanes become vectors.
+    void weighTile(std::span<float> scores, std::size_t lanes, std::size_t count, const Sums& sums) const
     {
-        m_compute.kernels.multiplyTokens({.w = rows,
-            .wStride = m_rowWidth,
-            .rows = rowCount,
-            .x = m_scratch.absorbedQuery.data() + first * m_rowWidth,
-            .xStride = m_rowWidth,
-            .tokens = last - first,
-            .columns = m_rowWidth,
-            .y = scores,
-            .yStride = kLatentTileRows,
-            .accumulate = false});
+        for (std::size_t first = 0; first < count; first += kLatentLanes) {
+            float tileMaxima[kLatentLanes];
+            std::copy_n(scores.data() + first, kLatentLanes, tileMaxima);
+            for (std::size_t row = first; row < scores.size(); row += lanes) {
+                for (std::size_t i = 0; i < kLatentLanes; ++i)
+                    tileMaxima[i] = tileMaxima[i] < scores[row + i] ? scores[row + i] : tileMaxima[i];
+            }
+            float shifts[kLatentLanes] = {};
+            for (std::size_t i = 0; i < std::min<std::size_t>(kLatentLanes, count - first); ++i)
+                shifts[i] = raiseMaximum(first + i, tileMaxima[i], sums);
+            for (std::size_t row = first; row < scores.size(); row += lanes) {
+                for (std::size_t i = 0; i < kLatentLanes; ++i)
+                    scores[row + i] -= shifts[i];
+            }
+        }
+        m_compute.kernels.expAndSum(scores.data(), 0, scores.size());
+        for (std::size_t first = 0; first < count; first += kLatentLanes) {
+            float tileSums[kLatentLanes] = {};
+            for (std::size_t row = first; row < scores.size(); row += lanes) {
+                for (std::size_t i = 0; i < kLatentLanes; ++i)
+                    tileSums[i] += scores[row + i];
+            }
+            for (std::size_t i = 0; i < std::min<std::size_t>(kLatentLanes, count - first); ++i)
+                sums.sums[first + i] += tileSums[i];
+        }
     }
 
-    // One query's part of a tile: its scores become e^(s − maximum), zero where the query may not look, after
-    // what was summed so far has been brought to the new maximum.
-    void weighTile(std::span<float> scores, std::size_t visible, float& maximum, float& sum, float* output) const
+    // Returns the maximum of what the query has seen.
+    float raiseMaximum(std::size_t query, float tileMaximum, const Sums& sums) const
     {
-        const auto visibleEnd = scores.begin() + static_cast<std::ptrdiff_t>(visible);
-        std::fill(visibleEnd, scores.end(), 0.0F);
-        if (visible == 0)
-            return;
-        const float tileMaximum = *std::max_element(scores.begin(), visibleEnd);
+        float& maximum = sums.maxima[query];
         if (tileMaximum > maximum) {
             const float factor = std::exp(maximum - tileMaximum);
-            multiplyBy(factor, output, m_shape.latent);
-            sum *= factor;
+            multiplyBy(factor, sums.output + query * m_shape.latent, m_shape.latent);
+            sums.sums[query] *= factor;
             maximum = tileMaximum;
         }
-        sum += m_compute.kernels.expAndSum(scores.data(), maximum, visible);
+        return maximum;
     }
 
     // o_h = W_V c̃ for all tokens
@@ -232,7 +299,13 @@ private:
 
     static void multiplyBy(float factor, float* values, std::size_t count)
     {
-        for (std::size_t i = 0; i < count; ++i)
+        constexpr std::size_t kTogether = 8; // which the compiler makes vectors of
+        std::size_t i = 0;
+        for (; i + kTogether <= count; i += kTogether) {
+            for (std::size_t k = 0; k < kTogether; ++k)
+                values[i + k] *= factor;
+        }
+        for (; i < count; ++i)
             values[i] *= factor;
     }
 

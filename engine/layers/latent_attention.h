@@ -14,13 +14,17 @@ namespace waste {
 // Attention over latent rows in absorbed form (spec: model 6.7): kv_b is applied to queries and results and
 // never to cached positions.
 
-// Queries (pairs of token and head) that walk over the latent rows together, and rows per step: 64 rows of
-// 576 values stay in the second-level cache while all queries of a block use them.
-inline constexpr std::uint32_t kLatentQueryBlock = 16;
-inline constexpr std::uint32_t kLatentTileRows = 64;
+// Queries (pairs of token and head) that walk over the latent rows together, in lanes of which there is a multiple of
+// kLatentLanes, and rows per step: 96 rows of 576 values stay in the second-level cache while all queries of a block
+// use them, and are a multiple of the rows that the products take at once.
+inline constexpr std::uint32_t kLatentLanes = 16;
+inline constexpr std::uint32_t kLatentQueryBlock = 4 * kLatentLanes;
+inline constexpr std::uint32_t kLatentTileRows = 96;
+// Columns of a score that are summed at once: those of a block's queries stay in the first-level cache.
+inline constexpr std::uint32_t kLatentDepth = 192;
 // One token has few blocks of queries, so its positions are shared out as well: in spans of at least so many, and at
 // most so many spans. Where they are cut depends on the number of positions alone.
-inline constexpr std::uint32_t kLatentSpanRows = 1024;
+inline constexpr std::uint32_t kLatentSpanRows = 10 * kLatentTileRows;
 inline constexpr std::uint32_t kLatentSpansMax = 16;
 
 struct LatentShape {
@@ -41,7 +45,8 @@ struct LatentScratch {
     std::span<float> maxima, sums; // of the same rows: of scores, and of e^(score − maximum)
     struct Worker {
         std::span<float> keyRows; // [n][kl]: K rows of one head of kv_b as f32
-        std::span<float> scores; // [kLatentQueryBlock][kLatentTileRows]
+        std::span<float> turned; // [kl+r][kLatentQueryBlock]: queries of a block
+        std::span<float> scores; // [kLatentTileRows][kLatentQueryBlock]
     };
     std::vector<Worker> workers;
 
@@ -58,7 +63,8 @@ struct LatentScratch {
         for (std::uint32_t worker = 0; worker < threadCount; ++worker) {
             Worker buffers;
             buffers.keyRows = arena.template take<float>(std::size_t{shape.nope} * shape.latent);
-            buffers.scores = arena.template take<float>(std::size_t{kLatentQueryBlock} * kLatentTileRows);
+            buffers.turned = arena.template take<float>(shape.rowWidth() * kLatentQueryBlock);
+            buffers.scores = arena.template take<float>(std::size_t{kLatentTileRows} * kLatentQueryBlock);
             scratch.workers.push_back(buffers);
         }
         return scratch;
