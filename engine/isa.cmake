@@ -18,6 +18,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         PROPERTIES COMPILE_OPTIONS "${avx512}" SKIP_PRECOMPILE_HEADERS ON)
     set_source_files_properties(kernels/x86_avx512vbmi.cpp kernels/x86_avx512vbmi_products.cpp
         kernels/x86_avx512vbmi_tables.cpp kernels/x86_avx512vbmi_exact_tables.cpp
+        kernels/x86_avx512vbmi_words.cpp
         PROPERTIES COMPILE_OPTIONS "${avx512};-mavx512vbmi;-mavx512vnni" SKIP_PRECOMPILE_HEADERS ON)
     set_source_files_properties(kernels/x86_clmul.cpp PROPERTIES COMPILE_OPTIONS "-O3;-msse4.1;-mpclmul" SKIP_PRECOMPILE_HEADERS ON)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")

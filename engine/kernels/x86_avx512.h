@@ -50,6 +50,10 @@ void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y,
     std::uint32_t begin, std::uint32_t end);
 void addWordProduct(const KernelTable::WordProduct& product);
 
+// x86_avx512vbmi_words.cpp
+void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t row, std::uint32_t begin,
+    std::uint32_t end, std::int16_t* words);
+
 // x86_avx512vbmi_tables.cpp; of both shapes
 void buildTables(
     const VqMatrixView& matrix, const float* x, const TableInput& tables, std::size_t begin, std::size_t end);

@@ -130,7 +130,7 @@ constexpr std::size_t kPlaneRows = 16;
 constexpr std::size_t kPanelGroups = 4; // 16 KiB of weights: half of the first-level cache
 constexpr std::size_t kPairs = kPlaneGroup / 2;
 constexpr std::size_t kTokensMax = 64; // whose sums are kept at a time
-constexpr std::size_t kBlockTokens = 12; // enough sums that none waits for the one before it
+constexpr std::size_t kBlockTokens = 16; // enough sums that none waits for the one before it; 64 is four of them
 
 struct PackedGroup {
     alignas(64) std::int16_t pairs[kPairs][kPlaneRows][2];
@@ -218,7 +218,7 @@ void multiplyGroup(const PackedGroup& weights, const PlaneWords* x, std::size_t 
         inputs[i] = x[3 * i * tokenStride].values;
     for (std::size_t pair = 0; pair < kPairs; ++pair) {
         const __m512i pairs = _mm512_load_si512(weights.pairs[pair]);
-#pragma GCC unroll 12
+#pragma GCC unroll 16
         for (std::size_t t = 0; t < kTokens; ++t) {
             std::int32_t columns = 0;
             __builtin_memcpy(&columns, inputs[t / 3] + t % 3 * stride + 2 * pair, sizeof columns);
@@ -249,7 +249,7 @@ void multiplyPlanePanel(const Panel& panel, std::size_t firstGroup, std::size_t 
             sums[t] = _mm512_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * input.groupCount]);
         multiplyGroup<Multiply, kTokens>(panel.groups[g], input.words + place, input.groupCount, sums);
         const __m512 rowScales = _mm512_load_ps(panel.scales[g]);
-#pragma GCC unroll 12
+#pragma GCC unroll 16
         for (std::size_t t = 0; t < kTokens; ++t) {
             float* const lane = lanes[t].values[group % kPlaneLanes];
             const __m512 scales = _mm512_mul_ps(rowScales, _mm512_set1_ps(input.scales[place + t * input.groupCount]));

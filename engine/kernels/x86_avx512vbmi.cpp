@@ -14,6 +14,7 @@ const KernelTable& avx512VbmiTable()
         kernels.multiplyPlanes = avx512vbmi::multiplyPlanes;
         kernels.exactTables = {anyExactTableBytes, avx512vbmi::buildExactTables, avx512vbmi::multiplyExactTables};
         kernels.reducedTables = {anyReducedTableBytes, avx512vbmi::buildTables, avx512vbmi::multiplyTables};
+        kernels.unpackVqWords = avx512vbmi::unpackVqWords;
         kernels.addWordProduct = avx512vbmi::addWordProduct;
         return kernels;
     }();

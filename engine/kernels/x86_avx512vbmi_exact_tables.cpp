@@ -29,7 +29,7 @@ void build(const VqMatrixView& matrix, const float* x, const TableInput& tables,
     }
 }
 
-// Adds what one stage contributes to 64 rows: rows 0 to 3 | 16 to 19 | 32.. | 48.., then 4 to 7 | .., and so on.
+// Adds what one stage contributes to 64 rows.
 template<typename Format>
 void addStage(__m512i index, const std::uint8_t* planes, __m512 (&sums)[4])
 {
@@ -56,7 +56,7 @@ void addBlock(const std::uint8_t* indices, const std::uint8_t* table, std::size_
     __m512 sums[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
     for (std::size_t p = 0; p < positions; ++p) {
         __m512i stages[kShape.stages];
-        takeApart<Format>(indices, stages);
+        takeApart<Format, RowOrder::ForInterleaving>(indices, stages);
 #pragma GCC unroll 4
         for (std::size_t stage = 0; stage < kShape.stages; ++stage)
             addStage<Format>(stages[stage], table + stage * kPlanes * kShape.entries, sums);
@@ -72,13 +72,8 @@ void addBlock(const std::uint8_t* indices, const std::uint8_t* table, std::size_
 
 void storeRows(const float* results, const std::uint16_t* scales, float* y, std::size_t rows)
 {
-    for (std::size_t first = 0; first < rows; first += kFloats) {
-        // Of all four parts those four values that belong to sixteen rows.
-        const float* const values = results + first / 4;
-        const __m256 lower = _mm256_set_m128(_mm_load_ps(values + kFloats), _mm_load_ps(values));
-        const __m256 upper = _mm256_set_m128(_mm_load_ps(values + 3 * kFloats), _mm_load_ps(values + 2 * kFloats));
-        storeScaled(_mm512_insertf32x8(_mm512_castps256_ps512(lower), upper, 1), scales, y, first, rows);
-    }
+    for (std::size_t first = 0; first < rows; first += kFloats)
+        storeScaled(_mm512_load_ps(results + first), scales, y, first, rows);
 }
 
 template<typename Format>

@@ -2,8 +2,8 @@
 
 #include "kernels/x86_avx512.h"
 
-// What tables of products (product_tables.h) have in common under VBMI, exact and reduced: indices of 64 rows are taken
-// apart and looked up in a plane of bytes at once.
+// What tables of products (product_tables.h) and decoding have in common under VBMI: indices of 64 rows are taken apart
+// and looked up in a plane of bytes at once.
 
 namespace waste::kernels {
 namespace {
@@ -14,32 +14,41 @@ constexpr std::size_t kPositionBytes = kTableRows * kIndexBytes; // of indices
 
 // ---- indices
 
-// Of the three bytes of each of 64 rows those at one place, in the order of the rows.
+// Which row comes to a byte of a register: the same one, or that which stands in its place after lookups of four bytes
+// a row, or of two bytes of two columns, have been interleaved twice; they then are in the order of the rows.
+enum class RowOrder { Same, ForInterleaving };
+
+constexpr std::size_t rowOf(RowOrder order, std::size_t byte)
+{
+    return order == RowOrder::Same ? byte : byte / 4 % 4 * 16 + byte / 16 * 4 + byte % 4;
+}
+
+// Of the three bytes of each of 64 rows those at one place.
 struct Separation {
     alignas(64) std::uint8_t fromFirstTwo[kTableRows]; // of 128 bytes
     alignas(64) std::uint8_t fromThird[kTableRows];
     std::uint64_t isThird;
 };
 
-constexpr Separation separationOf(std::size_t place)
+constexpr Separation separationOf(std::size_t place, RowOrder order)
 {
     Separation separation{};
-    for (std::size_t row = 0; row < kTableRows; ++row) {
-        const std::size_t byte = row * kIndexBytes + place;
+    for (std::size_t i = 0; i < kTableRows; ++i) {
+        const std::size_t byte = rowOf(order, i) * kIndexBytes + place;
         if (byte < 2 * kTableRows) {
-            separation.fromFirstTwo[row] = static_cast<std::uint8_t>(byte);
+            separation.fromFirstTwo[i] = static_cast<std::uint8_t>(byte);
         } else {
-            separation.fromThird[row] = static_cast<std::uint8_t>(byte - 2 * kTableRows);
-            separation.isThird |= std::uint64_t{1} << row;
+            separation.fromThird[i] = static_cast<std::uint8_t>(byte - 2 * kTableRows);
+            separation.isThird |= std::uint64_t{1} << i;
         }
     }
     return separation;
 }
 
-template<std::size_t kPlace>
+template<std::size_t kPlace, RowOrder kOrder>
 __m512i separate(__m512i first, __m512i second, __m512i third)
 {
-    static constexpr Separation kSeparation = separationOf(kPlace);
+    static constexpr Separation kSeparation = separationOf(kPlace, kOrder);
     const __m512i bytes = _mm512_permutex2var_epi8(first, _mm512_load_si512(kSeparation.fromFirstTwo), second);
     return _mm512_mask_permutexvar_epi8(bytes, kSeparation.isThird, _mm512_load_si512(kSeparation.fromThird), third);
 }
@@ -90,7 +99,7 @@ struct WholeFormat {
 
 // The stages' indices of 64 rows at one position. Those of the next block but one of positions are fetched ahead:
 // the next one comes up in a tenth of a microsecond where two blocks of rows share a table.
-template<typename Format>
+template<typename Format, RowOrder kOrder = RowOrder::Same>
 void takeApart(const std::uint8_t* indices, __m512i (&stages)[Format::kShape.stages])
 {
     for (std::size_t line = 0; line < kPositionBytes; line += 64)
@@ -98,7 +107,7 @@ void takeApart(const std::uint8_t* indices, __m512i (&stages)[Format::kShape.sta
     const __m512i a = loadBytes(indices);
     const __m512i b = loadBytes(indices + 64);
     const __m512i c = loadBytes(indices + 128);
-    Format::split(separate<0>(a, b, c), separate<1>(a, b, c), separate<2>(a, b, c), stages);
+    Format::split(separate<0, kOrder>(a, b, c), separate<1, kOrder>(a, b, c), separate<2, kOrder>(a, b, c), stages);
 }
 
 // ---- building

@@ -202,8 +202,8 @@ private:
             return prepareTables(matrices);
         m_usesWords = std::all_of(matrices.begin(), matrices.end(), kernels::takesWords);
         for (std::size_t i = 0; m_usesWords && i < matrices.size(); ++i) {
-            const auto values = m_scratch.bookValues.subspan(i * kernels::kWordBookValues, kernels::kWordBookValues);
-            m_books[i] = kernels::buildWordBooks(matrices[i], values);
+            const auto memory = m_scratch.books.subspan(i * RoutedScratch::kBookWords, RoutedScratch::kBookWords);
+            m_books[i] = kernels::buildWordBooks(matrices[i], memory);
         }
     }
 

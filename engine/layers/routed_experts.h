@@ -45,7 +45,7 @@ struct RoutedScratch {
     std::span<std::uint8_t> hiddenEntries; // [k][positions of I][kTableBytesMax]
     std::span<float> hiddenScales; // [k][blocks]
 
-    std::span<std::int16_t> bookValues; // [3][kWordBookValues], unless all chunks are single tokens
+    std::span<std::int16_t> books; // three of kWordBookBytes, unless all chunks are single tokens
 
     template<typename A>
     static RoutedScratch carve(A& arena, const ModelConfig& config, std::uint32_t chunkTokensMax)
@@ -70,7 +70,7 @@ struct RoutedScratch {
         scratch.inputScales = arena.template take<float>(2 * blocksOf(inputPositions));
         scratch.hiddenEntries = arena.template take<std::uint8_t>(oneToken * hiddenPositions * kernels::kTableBytesMax);
         scratch.hiddenScales = arena.template take<float>(oneToken * blocksOf(hiddenPositions));
-        scratch.bookValues = arena.template take<std::int16_t>(chunkTokensMax == 1 ? 0 : 3 * kernels::kWordBookValues);
+        scratch.books = arena.template take<std::int16_t>(chunkTokensMax == 1 ? 0 : 3 * kBookWords);
         return scratch;
     }
     // Experts at work at a time: all of one token's; of more tokens so many that every core has something to do while
@@ -86,6 +86,7 @@ struct RoutedScratch {
         constexpr auto kMultiple = static_cast<std::uint32_t>(kernels::kSideBySide);
         return std::clamp(chunkTokensMax / 4 / kMultiple * kMultiple, kMultiple, 8 * kMultiple);
     }
+    static constexpr std::size_t kBookWords = kernels::kWordBookBytes / sizeof(std::int16_t);
     static std::size_t blocksOf(std::size_t positions) { return ceilDivide(positions, kernels::kTableBlock); }
 };
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -148,29 +149,33 @@ private:
     std::vector<float> m_tables; // [positions][stages][entries]
 };
 
-// Several vectors as a chunk of a prompt gives them to an expert.
-void measureWords(const KernelRun& run, Experts& experts, const std::string& label)
+// Several vectors as a chunk of a prompt gives them to an expert. Buffers begin at lines of the cache, as in the
+// engine.
+Status measureWords(const KernelRun& run, Experts& experts, const std::string& label)
 {
     constexpr std::size_t kMost = 64;
     constexpr std::size_t kGroups = Experts::kColumns / kernels::kWordGroup;
     const auto x = randomVector(Experts::kColumns);
-    std::vector<kernels::WordGroup> groups(kGroups * kMost);
+    WASTE_TRY(Pages groupPages, Pages::allocate(kGroups * kMost * sizeof(kernels::WordGroup), "words"));
+    const std::span groups(reinterpret_cast<kernels::WordGroup*>(groupPages.bytes().data()), kGroups * kMost);
     for (std::size_t i = 0; i < groups.size(); ++i)
         run.kernels.splitWords(x.data() + i / kMost * kernels::kWordGroup, kernels::kWordGroup, groups[i]);
-    std::vector<std::int16_t> values(kernels::kWordBookValues);
-    const kernels::WordBooks books = kernels::buildWordBooks(experts.next(), values);
+    WASTE_TRY(Pages bookPages, Pages::allocate(kernels::kWordBookBytes, "codebooks"));
+    const kernels::WordBooks books = kernels::buildWordBooks(experts.next(),
+        {reinterpret_cast<std::int16_t*>(bookPages.bytes().data()), kernels::kWordBookBytes / sizeof(std::int16_t)});
     std::vector<float> y(kMost * kernels::kWordRows);
-    std::vector<float> tile(kernels::kTileFloats);
+    WASTE_TRY(Pages tilePages, Pages::allocate(kernels::kTileFloats * sizeof(float), "tile"));
+    auto* const tile = reinterpret_cast<float*>(tilePages.bytes().data());
     for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{16}, kMost}) {
         const double seconds = bestSeconds(Experts::kCount, [&] {
             const VqMatrixView matrix = experts.next();
             for (std::uint32_t row = 0; row < Experts::kRows; row += kernels::kWordRows)
-                kernels::multiplyWords(
-                    run.kernels, matrix, books, {groups.data(), kMost, count}, y.data(), row, tile.data());
+                kernels::multiplyWords(run.kernels, matrix, books, {groups.data(), kMost, count}, y.data(), row, tile);
         });
         run.table.add({label + std::to_string(count) + (count == 1 ? " vector in words" : " vectors in words"),
             Experts::gigaMultiplyAdds(count) / seconds, "GMAC/s", kWordsPerFloat * run.multiplyAdds});
     }
+    return {};
 }
 
 // Seconds that one vector takes by tables; 0: the kernels have none for this format.
@@ -245,7 +250,7 @@ Status measureExpert(const KernelRun& run, std::uint8_t indexBits, const std::st
     WASTE_TRY(Experts experts, Experts::make(indexBits));
     const std::string label = "expert " + name + " 3072x3584, ";
     WASTE_TRY_STATUS(measureExact(run, experts, label));
-    measureWords(run, experts, label);
+    WASTE_TRY_STATUS(measureWords(run, experts, label));
     const auto x = randomVector(Experts::kColumns);
     WASTE_TRY(const LookUp tables, measureTables(run.kernels.reducedTables, experts, x.data()));
     if (tables.multiply == 0)

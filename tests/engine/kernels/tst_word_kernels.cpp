@@ -78,7 +78,7 @@ struct Words {
 
 struct Books {
     explicit Books(const StoredExpert& expert)
-        : values(kWordBookValues)
+        : values(kWordBookBytes / sizeof(std::int16_t))
         , books(buildWordBooks(expert.view, values))
     {
     }
@@ -152,7 +152,7 @@ private Q_SLOTS:
     {
         for (const StoredExpert::Shape& shape : kShapes) {
             const StoredExpert expert(shape);
-            std::vector<std::int16_t> values(kWordBookValues);
+            std::vector<std::int16_t> values(kWordBookBytes / sizeof(std::int16_t));
             const WordBooks books = buildWordBooks(expert.view, values);
             int largest = 0;
             for (std::size_t stage = 0; stage < shape.stages; ++stage) {
@@ -172,7 +172,7 @@ private Q_SLOTS:
     void codebooksOfZerosAndOfNoNumbersAreTakenForWhatTheyAre()
     {
         StoredExpert expert({72, 136, 8, 3, 8, 64});
-        std::vector<std::int16_t> values(kWordBookValues, 7);
+        std::vector<std::int16_t> values(kWordBookBytes / sizeof(std::int16_t), 7);
         expert.codebooks[700] = std::numeric_limits<float>::infinity();
         QVERIFY(std::isnan(buildWordBooks(expert.view, values).unit));
         std::fill(expert.codebooks.begin(), expert.codebooks.end(), 0.0F);
