@@ -38,7 +38,7 @@ struct KernelTable {
         std::size_t yStride;
     };
     void (*multiplyVqRows)(const VqMatrixView& matrix, const Vectors& vectors, std::uint32_t begin, std::uint32_t end);
-    // The same of a lone vector, where lookups in tables of floats are faster.
+    // The same of a lone vector but for rounding, by lookups in tables of floats; kNoTables where those are not faster.
     ProductTables exactTables;
 
     // Columns [begin, end) of one row as f32, exactly as stored (spec: container 3 and 7). `begin` is a multiple of 8.

@@ -2,21 +2,14 @@
 
 namespace waste::kernels {
 
-namespace {
-
-bool isPacked(const VqMatrixView& matrix)
+TableShape tableShapeOf(const VqMatrixView& matrix)
 {
-    return matrix.vecDim == kTableColumns && matrix.indexBlock == kTableRows && matrix.indexBits == 6
-        && matrix.stages == kPackedTables.stages;
+    if (matrix.vecDim != kTableColumns || matrix.indexBlock != kTableRows)
+        return {};
+    if (matrix.indexBits == 6 && matrix.stages == kPackedTables.stages)
+        return kPackedTables;
+    return matrix.indexBits == 8 && matrix.stages == kWholeTables.stages ? kWholeTables : TableShape{};
 }
-
-bool isWhole(const VqMatrixView& matrix)
-{
-    return matrix.vecDim == kTableColumns && matrix.indexBlock == kTableRows && matrix.indexBits == 8
-        && matrix.stages == kWholeTables.stages;
-}
-
-} // namespace
 
 std::size_t noTableBytes(const VqMatrixView&)
 {
@@ -25,19 +18,18 @@ std::size_t noTableBytes(const VqMatrixView&)
 
 std::size_t packedTableBytes(const VqMatrixView& matrix)
 {
-    return isPacked(matrix) ? reducedTableBytes(kPackedTables) : 0;
+    const TableShape shape = tableShapeOf(matrix);
+    return shape.entries == kPackedTables.entries ? reducedTableBytes(shape) : 0;
 }
 
 std::size_t anyReducedTableBytes(const VqMatrixView& matrix)
 {
-    return isWhole(matrix) ? reducedTableBytes(kWholeTables) : packedTableBytes(matrix);
+    return reducedTableBytes(tableShapeOf(matrix));
 }
 
 std::size_t anyExactTableBytes(const VqMatrixView& matrix)
 {
-    if (isWhole(matrix))
-        return exactTableBytes(kWholeTables);
-    return isPacked(matrix) ? exactTableBytes(kPackedTables) : 0;
+    return exactTableBytes(tableShapeOf(matrix));
 }
 
 } // namespace waste::kernels

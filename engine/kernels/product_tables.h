@@ -31,6 +31,8 @@ struct TableShape {
 inline constexpr TableShape kPackedTables = {4, 64};
 inline constexpr TableShape kWholeTables = {3, 256};
 
+TableShape tableShapeOf(const VqMatrixView& matrix); // {} if it is not to be looked up
+
 constexpr std::size_t reducedTableBytes(const TableShape& shape)
 {
     return shape.stages * shape.entries * sizeof(std::uint16_t);
@@ -60,7 +62,8 @@ struct ProductTables {
         const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end);
 };
 
-// The largest that any kernels build: exact ones need VBMI.
+// The largest that any kernels build: exact ones need VBMI. Scratch is for these whatever runs, on K3 21 MB in place of
+// the 4 that reduced tables of 64 entries take.
 #if defined(__x86_64__)
 inline constexpr std::size_t kTableBytesMax = exactTableBytes(kWholeTables);
 #else

@@ -91,13 +91,14 @@ inline constexpr std::size_t kWordColumns = 8; // of a codebook entry
 inline constexpr std::size_t kWordStagesMax = 4;
 inline constexpr std::size_t kWordBookEntries = 256; // of a stage
 inline constexpr std::size_t kWordBookValues = kWordStagesMax * kWordBookEntries * kWordColumns; // of a matrix, at most
-inline constexpr std::size_t kWordPlaneBytes = kWordStagesMax * kWordColumns * 2 * 64;
+inline constexpr std::size_t kWordPlaneEntries = 64; // that six bits can name
+inline constexpr std::size_t kWordPlaneBytes = kWordStagesMax * kWordColumns * 2 * kWordPlaneEntries;
 inline constexpr std::size_t kWordBookBytes = kWordBookValues * sizeof(std::int16_t) + kWordPlaneBytes;
 
 struct WordBooks {
     const std::int16_t* entries = nullptr; // [stages][kWordBookEntries][kWordColumns]
-    // Of 64 entries also their lower and upper bytes, for kernels that look up bytes.
-    const std::uint8_t* planes = nullptr; // [kWordStagesMax][kWordColumns][2][64]
+    // Of entries that six bits name also their lower and upper bytes, for kernels that look up bytes; else null.
+    const std::uint8_t* planes = nullptr; // [kWordStagesMax][kWordColumns][2][kWordPlaneEntries]
     float unit = 0;
 };
 

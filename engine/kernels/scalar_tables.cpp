@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kCodebookEntries = 256; // stored per stage
 
-TableShape shapeOf(const VqMatrixView& matrix)
-{
-    return matrix.indexBits == 6 ? kPackedTables : kWholeTables;
-}
-
 float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t entry, const float* x)
 {
     const float* const vector = matrix.codebooks + (stage * kCodebookEntries + entry) * matrix.vecDim;
@@ -33,7 +28,7 @@ float contribution(const VqMatrixView& matrix, std::size_t stage, std::size_t en
 template<typename Visit>
 void forEntries(const VqMatrixView& matrix, const float* x, std::size_t begin, std::size_t end, const Visit& visit)
 {
-    const TableShape shape = shapeOf(matrix);
+    const TableShape shape = tableShapeOf(matrix);
     for (std::size_t position = begin; position < end; ++position) {
         for (std::size_t stage = 0; stage < shape.stages; ++stage) {
             for (std::size_t entry = 0; entry < shape.entries; ++entry)
@@ -75,7 +70,7 @@ void buildTables(
         const float perUnit = isZero ? 0.0F : kTableMax / largest;
         tables.scales[first / kTableBlock] = isZero && !std::isnan(largest) ? 0.0F : largest / kTableMax;
         forEntries(matrix, x, first, last, [&](std::size_t position, std::size_t i, float value) {
-            tableOf(tables, shapeOf(matrix), position)[i] =
+            tableOf(tables, tableShapeOf(matrix), position)[i] =
                 isZero ? std::int16_t{0} : static_cast<std::int16_t>(std::lrint(value * perUnit));
         });
     }
@@ -86,7 +81,7 @@ void multiplyTables(
 {
     constexpr std::size_t kBytes = 3; // of a position's indices
     const std::size_t block = matrix.indexBlock;
-    const TableShape shape = shapeOf(matrix);
+    const TableShape shape = tableShapeOf(matrix);
     for (std::uint32_t row = begin; row < end; ++row) {
         const std::uint8_t* indices = matrix.indices + (row / block * tables.positions * block + row % block) * kBytes;
         float result = 0;

@@ -29,14 +29,13 @@ float largestSum(std::span<const float> codebooks, std::size_t stages)
 
 void splitBytes(std::span<const std::int16_t> values, std::uint8_t* planes)
 {
-    constexpr std::size_t kEntries = 64;
     for (std::size_t stage = 0; stage < kWordStagesMax; ++stage) {
-        for (std::size_t column = 0; column < kWordColumns; ++column, planes += 2 * kEntries) {
-            for (std::size_t entry = 0; entry < kEntries; ++entry) {
+        for (std::size_t column = 0; column < kWordColumns; ++column, planes += 2 * kWordPlaneEntries) {
+            for (std::size_t entry = 0; entry < kWordPlaneEntries; ++entry) {
                 const auto value =
                     static_cast<std::uint16_t>(values[(stage * kWordBookEntries + entry) * kWordColumns + column]);
                 planes[entry] = static_cast<std::uint8_t>(value & 0xFFU);
-                planes[kEntries + entry] = static_cast<std::uint8_t>(value >> 8);
+                planes[kWordPlaneEntries + entry] = static_cast<std::uint8_t>(value >> 8);
             }
         }
     }
@@ -48,7 +47,8 @@ WordBooks buildWordBooks(const VqMatrixView& matrix, std::span<std::int16_t> mem
 {
     assert(takesWords(matrix) && memory.size_bytes() >= kWordBookBytes);
     const std::span<std::int16_t> values = memory.first(kWordBookValues);
-    auto* const planes = reinterpret_cast<std::uint8_t*>(memory.data() + kWordBookValues);
+    const bool isPacked = matrix.indexBits == 6;
+    auto* const planes = isPacked ? reinterpret_cast<std::uint8_t*>(memory.data() + kWordBookValues) : nullptr;
     const std::span codebooks(matrix.codebooks, matrix.stages * kWordBookEntries * kWordColumns);
     // Each entry is rounded by half a unit at most, which is taken off beforehand.
     constexpr float kLargest = kWordWeightMax - static_cast<float>(kWordStagesMax) / 2;
@@ -57,7 +57,7 @@ WordBooks buildWordBooks(const VqMatrixView& matrix, std::span<std::int16_t> mem
     const float perUnit = isZero ? 0 : kLargest / largest;
     for (std::size_t i = 0; i < codebooks.size(); ++i)
         values[i] = static_cast<std::int16_t>(isZero ? 0 : std::lrint(codebooks[i] * perUnit));
-    if (matrix.indexBits == 6)
+    if (isPacked)
         splitBytes(values, planes);
     return {values.data(), planes, isZero && !std::isnan(largest) ? 0.0F : largest / kLargest};
 }

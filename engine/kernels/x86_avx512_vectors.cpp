@@ -83,7 +83,8 @@ void addScaled(float a, const float* x, float* y, std::size_t count)
     }
 }
 
-// A strip is as wide as a head of 128, whose state is then read as one stream (50 GB/s moved, in four strips 34).
+// A strip is as wide as a head of 128, whose state is then read as one stream: half as fast again as
+// in four strips.
 void kdaStep(const KernelTable::KdaStep& step)
 {
     constexpr std::size_t kStrip = 8;

@@ -17,7 +17,7 @@ void build(const VqMatrixView& matrix, const float* x, const TableInput& tables,
     constexpr std::size_t kEntries = Format::kShape.entries;
     const TransposedCodebooks<Format> books(matrix.codebooks);
     for (std::size_t position = begin; position < end; ++position) {
-        std::uint8_t* const table = tables.entries + position * exactTableBytes(Format::kShape);
+        std::uint8_t* const table = tables.entries + position * Format::kExactBytes;
         books.forPosition(x + position * kTableColumns, [&](std::size_t place, __m512 contributions) {
             const __m512i bits = _mm512_castps_si512(contributions);
             std::uint8_t* const out = table + place / kEntries * kPlanes * kEntries + place % kEntries;
@@ -61,7 +61,7 @@ void addBlock(const std::uint8_t* indices, const std::uint8_t* table, std::size_
         for (std::size_t stage = 0; stage < kShape.stages; ++stage)
             addStage<Format>(stages[stage], table + stage * kPlanes * kShape.entries, sums);
         indices += kPositionBytes;
-        table += exactTableBytes(kShape);
+        table += Format::kExactBytes;
     }
 #pragma GCC unroll 4
     for (std::size_t part = 0; part < 4; ++part) {
@@ -80,7 +80,7 @@ template<typename Format>
 void multiply(const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
 {
     multiplyBlocks<Format>(
-        matrix, tables, exactTableBytes(Format::kShape), y, begin, end,
+        matrix, tables, Format::kExactBytes, y, begin, end,
         [](const std::uint8_t* indices, const std::uint8_t* table, std::size_t, std::size_t positions, float* results) {
             addBlock<Format>(indices, table, positions, results);
         },

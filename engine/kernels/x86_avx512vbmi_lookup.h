@@ -63,6 +63,8 @@ inline __m512i select(std::uint8_t mask, __m512i a, __m512i b)
 // Four stages of 64 entries, packed. A permutation reads the lower six bits of an index and ignores the others.
 struct PackedFormat {
     static constexpr TableShape kShape = kPackedTables;
+    static constexpr std::size_t kReducedBytes = reducedTableBytes(kShape); // of a position's table
+    static constexpr std::size_t kExactBytes = exactTableBytes(kShape);
     static constexpr std::size_t kBlocksAtOnce = 4; // of rows; they share tables while those are in the nearest caches
 
     static void split(__m512i first, __m512i second, __m512i third, __m512i (&stages)[kShape.stages])
@@ -81,6 +83,8 @@ struct PackedFormat {
 // Three stages of 256 entries: a permutation of two registers for each half.
 struct WholeFormat {
     static constexpr TableShape kShape = kWholeTables;
+    static constexpr std::size_t kReducedBytes = reducedTableBytes(kShape);
+    static constexpr std::size_t kExactBytes = exactTableBytes(kShape);
     static constexpr std::size_t kBlocksAtOnce = 8;
 
     static void split(__m512i first, __m512i second, __m512i third, __m512i (&stages)[kShape.stages])

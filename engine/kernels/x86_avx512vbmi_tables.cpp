@@ -49,8 +49,8 @@ void buildBlock(const TransposedCodebooks<Format>& books, const float* x, const 
     tables.scales[first / kTableBlock] = isZero && isNumber ? 0.0F : largest / kTableMax;
     const __m512 perUnit = _mm512_set1_ps(isZero ? 0.0F : kTableMax / largest);
     for (std::size_t p = 0; p < positions; ++p)
-        storePlanes(values[p], Format::kShape.entries, perUnit,
-            tables.entries + (first + p) * reducedTableBytes(Format::kShape), kValues);
+        storePlanes(
+            values[p], Format::kShape.entries, perUnit, tables.entries + (first + p) * Format::kReducedBytes, kValues);
 }
 
 template<typename Format>
@@ -155,7 +155,6 @@ void addBlock(
     const std::uint8_t* indices, const std::uint8_t* table, std::size_t positions, float scale, float* results)
 {
     constexpr std::size_t kStages = Format::kShape.stages;
-    constexpr std::size_t kTableBytes = reducedTableBytes(Format::kShape);
     PlaneSums sums;
     for (std::size_t first = 0; first < positions; first += 2) {
         PlanePair left = {_mm512_setzero_si512(), _mm512_setzero_si512()}; // of two positions, a pair as well
@@ -164,7 +163,7 @@ void addBlock(
             if constexpr (kStages % 2 == 1)
                 left = left + last;
             indices += kPositionBytes;
-            table += kTableBytes;
+            table += Format::kReducedBytes;
         }
         if constexpr (kStages % 2 == 1)
             sums.add(left);
@@ -176,7 +175,7 @@ template<typename Format>
 void multiply(const VqMatrixView& matrix, const TableInput& tables, float* y, std::uint32_t begin, std::uint32_t end)
 {
     multiplyBlocks<Format>(
-        matrix, tables, reducedTableBytes(Format::kShape), y, begin, end,
+        matrix, tables, Format::kReducedBytes, y, begin, end,
         [&](const std::uint8_t* indices, const std::uint8_t* table, std::size_t block, std::size_t positions,
             float* results) { addBlock<Format>(indices, table, positions, tables.scales[block], results); },
         storeRows);

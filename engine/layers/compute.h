@@ -68,8 +68,8 @@ constexpr std::uint32_t pieceGrain(std::size_t multiplyAddsPerItem)
     return static_cast<std::uint32_t>(kPieceMultiplyAdds / (multiplyAddsPerItem + 1) + 1);
 }
 
-// Of weights a lone vector meets every byte once, as a stream that is fetched ahead: a piece of 128 KiB and more is
-// long beside what it takes to begin one.
+// Of weights a lone vector meets every byte once, as a stream that is fetched ahead: a piece of 128 KiB and more (four
+// bits) is long beside what it takes to begin one. Nine layers of Kimi-Linear take 27 in place of 31 ms a token.
 constexpr std::uint32_t rowGrain(std::size_t weightsPerItem, std::size_t tokens)
 {
     constexpr std::size_t kLonger = 4; // times as long as what the arithmetic alone asks for

@@ -154,16 +154,33 @@ private:
             scoreTile(rows, rowCount, buffers.turned.data(), lanes, scores);
             hideLaterRows(queries, position, rowCount, lanes, scores);
             weighTile({scores, rowCount * lanes}, lanes, count, sums);
-            m_compute.kernels.addProduct({.a = scores,
-                .aRowStride = 1,
-                .aDepthStride = lanes,
-                .b = rows,
-                .bStride = m_rowWidth,
-                .c = sums.output,
-                .cStride = latent,
-                .rows = count,
-                .depth = rowCount,
-                .columns = latent});
+            addRows(queries, rows, position, rowCount, scores, lanes, sums.output);
+        }
+    }
+
+    // Of the rows that a token may see: others, which may be no numbers, never meet its queries, whoever shares the
+    // block.
+    void addRows(const Queries& queries, const float* rows, std::uint64_t position, std::uint32_t rowCount,
+        const float* scores, std::size_t lanes, float* output) const
+    {
+        for (std::uint32_t first = queries.first; first < queries.last;) {
+            const std::uint64_t seen = positionsSeen(first);
+            const bool isWhole = seen >= position + rowCount; // and so it is for all that follow
+            const std::uint32_t last =
+                isWhole ? queries.last : std::min(queries.last, (first / m_shape.heads + 1) * m_shape.heads);
+            const std::size_t lane = first - queries.first;
+            if (seen > position)
+                m_compute.kernels.addProduct({.a = scores + lane,
+                    .aRowStride = 1,
+                    .aDepthStride = lanes,
+                    .b = rows,
+                    .bStride = m_rowWidth,
+                    .c = output + lane * m_shape.latent,
+                    .cStride = m_shape.latent,
+                    .rows = last - first,
+                    .depth = isWhole ? rowCount : static_cast<std::size_t>(seen - position),
+                    .columns = m_shape.latent});
+            first = last;
         }
     }
 

@@ -20,7 +20,8 @@ namespace waste {
 inline constexpr std::uint32_t kLatentLanes = 16;
 inline constexpr std::uint32_t kLatentQueryBlock = 4 * kLatentLanes;
 inline constexpr std::uint32_t kLatentTileRows = 96;
-// Columns of a score that are summed at once: those of a block's queries stay in the first-level cache.
+// Columns of a score that are summed at once: those of two registers of a block's queries, 24 KiB, stay in the
+// first-level cache of kernels that take all rows before the next registers.
 inline constexpr std::uint32_t kLatentDepth = 192;
 // One token has few blocks of queries, so its positions are shared out as well: in spans of at least so many, and at
 // most so many spans. Where they are cut depends on the number of positions alone.

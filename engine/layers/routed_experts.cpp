@@ -14,7 +14,6 @@ namespace {
 using kernels::TableInput;
 
 constexpr std::uint32_t kRowsPerBlock = 128; // of few vectors; whole index blocks
-constexpr std::uint32_t kRowsPerBlockMax = 512;
 constexpr std::uint32_t kRowsPerBlockOfMany = 64;
 constexpr std::uint32_t kPositionsPerBlock = 128; // of a table; whole blocks, and enough to outweigh the preparation
 constexpr std::uint32_t kColumnsPerBlock = 256; // of inputs that are put side by side
@@ -209,23 +208,28 @@ private:
 
     void prepareTables(const VqExpert& matrices)
     {
-        const bool isReduced = m_compute.arithmetic == Arithmetic::Reduced;
-        for (const kernels::ProductTables* tables :
-            {&m_compute.kernels.reducedTables, &m_compute.kernels.exactTables}) {
-            if (tables == &m_compute.kernels.reducedTables && !isReduced)
-                continue;
-            const auto [least, most] = std::minmax({tables->positionBytes(matrices[kGate]),
-                tables->positionBytes(matrices[kUp]), tables->positionBytes(matrices[kDown])});
-            if (least == 0)
-                continue;
-            m_tables = tables;
-            m_tableBytes = most;
-            // So many rows that reading their indices outweighs reading the table from a farther cache.
-            constexpr std::size_t kSmallest = kernels::reducedTableBytes(kernels::kPackedTables);
-            m_rowsPerBlock =
-                std::min(kRowsPerBlock * static_cast<std::uint32_t>(ceilDivide(most, kSmallest)), kRowsPerBlockMax);
-            return buildInputTables(matrices);
-        }
+        const kernels::ProductTables& tables = m_compute.arithmetic == Arithmetic::Reduced
+            ? m_compute.kernels.reducedTables
+            : m_compute.kernels.exactTables;
+        const auto [least, most] = std::minmax({tables.positionBytes(matrices[kGate]),
+            tables.positionBytes(matrices[kUp]), tables.positionBytes(matrices[kDown])});
+        if (least == 0)
+            return;
+        m_tables = &tables;
+        m_tableBytes = most;
+        m_rowsPerBlock = rowsPerTable();
+        buildInputTables(matrices);
+    }
+
+    // So many rows that reading their indices outweighs reading the table, which may lie in a farther cache; but an
+    // expert that is alone should still be shared by all workers.
+    [[nodiscard]] std::uint32_t rowsPerTable() const
+    {
+        constexpr std::size_t kSmallest = kernels::reducedTableBytes(kernels::kPackedTables);
+        const auto wanted = kRowsPerBlock * static_cast<std::uint32_t>(ceilDivide(m_tableBytes, kSmallest));
+        const std::uint32_t share = roundUp(ceilDivide(m_config.expertWidth, m_compute.pool.threadCount()),
+            static_cast<std::uint32_t>(kernels::kTableRows));
+        return std::max(std::min(wanted, share), kRowsPerBlock);
     }
 
     void buildInputTables(const VqExpert& matrices)

@@ -175,13 +175,13 @@ private Q_SLOTS:
         for (const bool transposed : {false, true}) {
             const std::size_t rowStride = transposed ? 1 : kStride;
             const std::size_t depthStride = transposed ? kStride : 1;
-            for (const std::size_t rows : {1U, 3U, 4U, 9U}) {
+            for (const std::size_t rows : {1U, 3U, 4U, 9U, 12U, 16U, 28U}) {
                 for (const std::size_t depth : {0U, 1U, 33U}) {
                     for (std::size_t columns = 1; columns <= 34; ++columns) {
-                        std::vector<float> c(10 * kStride, 0.25F);
+                        std::vector<float> c(29 * kStride, 0.25F);
                         table->addProduct({a.data(), rowStride, depthStride, b.data(), kStride, c.data(), kStride, rows,
                             depth, columns});
-                        for (std::size_t m = 0; m < 10; ++m) {
+                        for (std::size_t m = 0; m < 29; ++m) {
                             for (std::size_t n = 0; n < kStride; ++n) {
                                 Sum sum;
                                 sum.add(0.25);
