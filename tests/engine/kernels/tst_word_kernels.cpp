@@ -42,7 +42,7 @@ std::vector<float> activations(std::size_t columns, std::size_t count, std::uint
         float* const vector = x.data() + v * columns;
         for (std::size_t c = 0; c < columns; ++c) {
             if (v % kKinds == 1)
-                vector[c] *= c % 50 == 7 ? 300 : 1;
+                vector[c] *= c % 50 == 7 ? 300.0F : 1.0F;
             if (v % kKinds == 2)
                 vector[c] = 0;
             if (v % kKinds == 3)
