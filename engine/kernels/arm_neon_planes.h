@@ -91,11 +91,11 @@ void multiplyPanel(const Rows& weights, const float (&rowScales)[kPlaneLanes][kP
         decltype(Rows::integers(input)) x[kTokens];
         int32x4_t sums[kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
-            x[t] = Rows::integers(input) + (token + t) * input.groupCount + firstGroup + g;
+            x[t] = Rows::integers(input) + (token + t) * input.stride() + firstGroup + g;
         weights.multiplyGroup(g, x, sums);
         const float32x4_t rowScale = vld1q_f32(rowScales[g]);
         for (std::size_t t = 0; t < kTokens; ++t) {
-            const float scale = input.scales[(token + t) * input.groupCount + firstGroup + g];
+            const float scale = input.scales[(token + t) * input.stride() + firstGroup + g];
             lanes[t][g] = vfmaq_f32(lanes[t][g], vcvtq_f32_s32(sums[t]), vmulq_n_f32(rowScale, scale));
         }
     }

@@ -29,19 +29,28 @@ struct PlaneWords {
     std::int16_t values[kPlaneGroup];
 };
 
+// From one vector's groups to the next one's. Odd, or the same columns of vectors of 4,096 would all lie in the same few
+// places of a cache and push each other out (92 in place of 148 GMAC/s on a Zen 5).
+constexpr std::size_t planeStride(std::size_t groupCount)
+{
+    return groupCount | 1;
+}
+
 // [tokens] vectors; columns after the last one are 0. Bytes and words apart, because a product reads one of them: the
 // half of a wide vector stays in the first-level cache beside the weights that pass, and the whole does not.
 struct PlaneInput {
-    PlaneBytes* bytes = nullptr; // [tokens][groupCount]
-    PlaneWords* words = nullptr; // [tokens][groupCount]
-    float* scales = nullptr; // [tokens][groupCount]
-    std::int32_t* sums = nullptr; // [tokens][groupCount], of a group's integers
+    PlaneBytes* bytes = nullptr; // [tokens][stride()], as are the others
+    PlaneWords* words = nullptr;
+    float* scales = nullptr;
+    std::int32_t* sums = nullptr; // of a group's integers
     std::size_t groupCount = 0;
     std::size_t tokens = 0;
 
+    [[nodiscard]] std::size_t stride() const { return planeStride(groupCount); }
+
     [[nodiscard]] PlaneInput token(std::size_t index) const
     {
-        const std::size_t first = index * groupCount;
+        const std::size_t first = index * stride();
         return {bytes + first, words + first, scales + first, sums + first, groupCount, 1};
     }
 };

@@ -45,8 +45,8 @@ float multiplyRow(const MatrixView& matrix, std::uint32_t row, const PlaneInput&
 {
     const auto* const payload = reinterpret_cast<const std::uint8_t*>(matrix.payload) + row * matrix.rowBytes;
     const std::uint16_t* const weightScales = matrix.scales + row * input.groupCount;
-    const PlaneWords* const words = input.words + token * input.groupCount;
-    const float* const scales = input.scales + token * input.groupCount;
+    const PlaneWords* const words = input.words + token * input.stride();
+    const float* const scales = input.scales + token * input.stride();
     float lanes[kPlaneLanes] = {};
     for (std::size_t g = 0; g < input.groupCount; ++g) {
         const std::size_t begin = g * kPlaneGroup;

@@ -261,16 +261,17 @@ template<typename Pairs, std::size_t kTokens>
 void multiplyPanel(const Panel& panel, std::size_t firstGroup, std::size_t groups, const PlaneInput& input,
     std::size_t token, Lanes* lanes)
 {
+    const std::size_t stride = input.stride();
     for (std::size_t g = 0; g < groups; ++g) {
         const std::size_t group = firstGroup + g;
-        const std::size_t place = token * input.groupCount + group;
+        const std::size_t place = token * stride + group;
         __m256i sums[2][kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
-            sums[0][t] = sums[1][t] = _mm256_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * input.groupCount]);
-        multiplyGroup<kTokens>(panel.groups[g], input.words + place, input.groupCount, sums);
+            sums[0][t] = sums[1][t] = _mm256_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * stride]);
+        multiplyGroup<kTokens>(panel.groups[g], input.words + place, stride, sums);
 #pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t) {
-            const __m256 scale = _mm256_set1_ps(input.scales[place + t * input.groupCount]);
+            const __m256 scale = _mm256_set1_ps(input.scales[place + t * stride]);
 #pragma GCC unroll 8
             for (std::size_t half = 0; half < 2; ++half) {
                 float* const lane = lanes[t].values[group % kPlaneLanes] + half * kRegisterRows;

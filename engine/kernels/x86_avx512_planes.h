@@ -195,8 +195,10 @@ void packGroup(const std::uint8_t* const (&rows)[kPlaneRows], std::size_t offset
     constexpr std::size_t kRegisterBytes = 64;
     for (std::size_t byte = 0; byte < Pairs::kBytes; byte += kRegisterBytes) {
         __m512i words[kPlaneRows];
-        for (std::size_t r = 0; r < kPlaneRows; ++r)
+        for (std::size_t r = 0; r < kPlaneRows; ++r) {
             words[r] = loadBytes(rows[r] + offset + byte);
+            _mm_prefetch(rows[r] + offset + byte + kPanelGroups * Pairs::kBytes, _MM_HINT_T0); // of the next panel
+        }
         transpose(words);
         std::size_t pair = byte / 4 * Pairs::kInWord;
         for (const __m512i word : words) {
@@ -241,18 +243,19 @@ template<typename Multiply, typename Pairs, std::size_t kTokens>
 void multiplyPlanePanel(const Panel& panel, std::size_t firstGroup, std::size_t groups, const PlaneInput& input,
     std::size_t token, Lanes* lanes)
 {
+    const std::size_t stride = input.stride();
     for (std::size_t g = 0; g < groups; ++g) {
         const std::size_t group = firstGroup + g;
-        const std::size_t place = token * input.groupCount + group;
+        const std::size_t place = token * stride + group;
         __m512i sums[kTokens];
         for (std::size_t t = 0; t < kTokens; ++t)
-            sums[t] = _mm512_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * input.groupCount]);
-        multiplyGroup<Multiply, kTokens>(panel.groups[g], input.words + place, input.groupCount, sums);
+            sums[t] = _mm512_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * stride]);
+        multiplyGroup<Multiply, kTokens>(panel.groups[g], input.words + place, stride, sums);
         const __m512 rowScales = _mm512_load_ps(panel.scales[g]);
 #pragma GCC unroll 16
         for (std::size_t t = 0; t < kTokens; ++t) {
             float* const lane = lanes[t].values[group % kPlaneLanes];
-            const __m512 scales = _mm512_mul_ps(rowScales, _mm512_set1_ps(input.scales[place + t * input.groupCount]));
+            const __m512 scales = _mm512_mul_ps(rowScales, _mm512_set1_ps(input.scales[place + t * stride]));
             _mm512_store_ps(lane, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[t]), scales, _mm512_load_ps(lane)));
         }
     }

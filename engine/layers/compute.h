@@ -26,7 +26,7 @@ void forPieces(std::size_t tokens, const Body& body)
 
 // Memory for one input in planes (kernels/reduced_inputs.h).
 struct PlaneScratch {
-    std::span<kernels::PlaneBytes> bytes; // [tokens of a piece][groups of the widest input], like the others
+    std::span<kernels::PlaneBytes> bytes; // [tokens of a piece][stride of the widest input], like the others
     std::span<kernels::PlaneWords> words;
     std::span<float> scales;
     std::span<std::int32_t> sums;
@@ -34,7 +34,8 @@ struct PlaneScratch {
     template<typename A>
     static PlaneScratch carve(A& arena, std::size_t columnsMax, std::uint32_t tokensMax)
     {
-        const std::size_t count = std::min(tokensMax, kPieceTokens) * ceilDivide(columnsMax, kernels::kPlaneGroup);
+        const std::size_t groups = ceilDivide(columnsMax, kernels::kPlaneGroup);
+        const std::size_t count = std::min(tokensMax, kPieceTokens) * kernels::planeStride(groups);
         PlaneScratch scratch;
         scratch.bytes = arena.template take<kernels::PlaneBytes>(count);
         scratch.words = arena.template take<kernels::PlaneWords>(count);

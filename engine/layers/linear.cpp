@@ -24,7 +24,7 @@ kernels::PlaneInput splitInput(
     const Compute& compute, const PlaneScratch& scratch, const kernels::TokenInput& input, std::uint32_t columns)
 {
     const std::size_t groups = ceilDivide(std::size_t{columns}, kernels::kPlaneGroup);
-    assert(input.tokens * groups <= scratch.bytes.size());
+    assert(input.tokens * kernels::planeStride(groups) <= scratch.bytes.size());
     const kernels::PlaneInput planes = {
         scratch.bytes.data(), scratch.words.data(), scratch.scales.data(), scratch.sums.data(), groups, input.tokens};
     compute.pool.parallelFor(static_cast<std::uint32_t>(input.tokens), pieceGrain(kSplitCost * columns),

@@ -19,10 +19,11 @@ struct Planes {
     Planes(const KernelTable& table, const std::vector<float>& x, std::size_t columns, std::size_t tokens)
     {
         const std::size_t count = (columns + kPlaneGroup - 1) / kPlaneGroup;
-        bytes.resize(count * tokens);
-        words.resize(count * tokens);
-        scales.resize(count * tokens);
-        sums.resize(count * tokens);
+        const std::size_t places = planeStride(count) * tokens;
+        bytes.resize(places);
+        words.resize(places);
+        scales.resize(places);
+        sums.resize(places);
         input = {bytes.data(), words.data(), scales.data(), sums.data(), count, tokens};
         for (std::size_t t = 0; t < tokens; ++t)
             table.splitPlanes(x.data() + t * columns, columns, input.token(t));
