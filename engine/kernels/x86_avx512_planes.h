@@ -123,17 +123,21 @@ void multiplyOne(const MatrixView& matrix, const PlaneInput& input, float* y, st
     }
 }
 
-// ---- several vectors: sixteen rows lie side by side as pairs of 16-bit integers, two columns of a row in each lane.
-// Every lane sums a row of its own, so nothing is added across lanes, and a weight that is loaded serves all vectors.
+// ---- several vectors: rows lie side by side as pairs of 16-bit integers, two columns of a row in each lane of a
+// register. Every lane sums a row of its own, so nothing is added across lanes, and weights that are loaded serve all
+// vectors. Two registers of rows meet each broadcast of an input: with one, loads were the limit (130 in place of 150
+// GMAC/s on a Zen 5), and with three or four nothing more is gained.
 
-constexpr std::size_t kPlaneRows = 16;
-constexpr std::size_t kPanelGroups = 4; // 16 KiB of weights: half of the first-level cache
+constexpr std::size_t kRegisterRows = 16;
+constexpr std::size_t kPanelRegisters = 2;
+constexpr std::size_t kPanelRows = kPanelRegisters * kRegisterRows;
+constexpr std::size_t kPanelGroups = 2; // 16 KiB of weights: at most half of the first-level cache
 constexpr std::size_t kPairs = kPlaneGroup / 2;
 constexpr std::size_t kTokensMax = 64; // whose sums are kept at a time
-constexpr std::size_t kBlockTokens = 16; // enough sums that none waits for the one before it; 64 is four of them
+constexpr std::size_t kBlockTokens = 8; // enough sums that none waits for the one before it
 
 struct PackedGroup {
-    alignas(64) std::int16_t pairs[kPairs][kPlaneRows][2];
+    alignas(64) std::int16_t pairs[kPairs][kRegisterRows][2];
 };
 
 // Sixteen rows of sixteen 32-bit words each become sixteen words of sixteen rows each.
@@ -190,14 +194,15 @@ struct Q8Pairs {
 };
 
 template<typename Pairs>
-void packGroup(const std::uint8_t* const (&rows)[kPlaneRows], std::size_t offset, PackedGroup& out)
+void packGroup(const std::uint8_t* const (&rows)[kPanelRows], std::size_t firstRow, std::size_t offset, PackedGroup& out)
 {
     constexpr std::size_t kRegisterBytes = 64;
     for (std::size_t byte = 0; byte < Pairs::kBytes; byte += kRegisterBytes) {
-        __m512i words[kPlaneRows];
-        for (std::size_t r = 0; r < kPlaneRows; ++r) {
-            words[r] = loadBytes(rows[r] + offset + byte);
-            _mm_prefetch(rows[r] + offset + byte + kPanelGroups * Pairs::kBytes, _MM_HINT_T0); // of the next panel
+        __m512i words[kRegisterRows];
+        for (std::size_t r = 0; r < kRegisterRows; ++r) {
+            const std::uint8_t* const source = rows[firstRow + r] + offset + byte;
+            words[r] = loadBytes(source);
+            _mm_prefetch(source + kPanelGroups * Pairs::kBytes, _MM_HINT_T0); // of the next panel
         }
         transpose(words);
         std::size_t pair = byte / 4 * Pairs::kInWord;
@@ -208,9 +213,11 @@ void packGroup(const std::uint8_t* const (&rows)[kPlaneRows], std::size_t offset
     }
 }
 
-// Sums of sixteen rows and kTokens tokens over one group, on top of what `sums` holds.
+// Sums of a panel's rows and kTokens tokens over one group, on top of what `sums` holds: in registers only where it is
+// inlined.
 template<typename Multiply, std::size_t kTokens>
-void multiplyGroup(const PackedGroup& weights, const PlaneWords* x, std::size_t tokenStride, __m512i (&sums)[kTokens])
+[[gnu::always_inline]] inline void multiplyGroup(const PackedGroup (&weights)[kPanelRegisters], const PlaneWords* x, std::size_t tokenStride,
+    __m512i (&sums)[kTokens][kPanelRegisters])
 {
     // Three tokens a pointer: their addresses are then part of the instructions.
     constexpr std::size_t kPointers = (kTokens + 2) / 3;
@@ -219,24 +226,27 @@ void multiplyGroup(const PackedGroup& weights, const PlaneWords* x, std::size_t 
     for (std::size_t i = 0; i < kPointers; ++i)
         inputs[i] = x[3 * i * tokenStride].values;
     for (std::size_t pair = 0; pair < kPairs; ++pair) {
-        const __m512i pairs = _mm512_load_si512(weights.pairs[pair]);
-#pragma GCC unroll 16
+        const __m512i first = _mm512_load_si512(weights[0].pairs[pair]);
+        const __m512i second = _mm512_load_si512(weights[1].pairs[pair]);
+#pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t) {
             std::int32_t columns = 0;
             __builtin_memcpy(&columns, inputs[t / 3] + t % 3 * stride + 2 * pair, sizeof columns);
-            sums[t] = Multiply::addPairs(sums[t], pairs, _mm512_set1_epi32(columns));
+            const __m512i input = _mm512_set1_epi32(columns);
+            sums[t][0] = Multiply::addPairs(sums[t][0], first, input);
+            sums[t][1] = Multiply::addPairs(sums[t][1], second, input);
             // One after another: GCC 12 would copy sums to and fro between registers, for half of the loop.
-            __asm__("" : "+v"(sums[t]));
+            __asm__("" : "+v"(sums[t][0]), "+v"(sums[t][1]));
         }
     }
 }
 
 struct Panel {
-    PackedGroup groups[kPanelGroups];
-    alignas(64) float scales[kPanelGroups][kPlaneRows];
+    PackedGroup groups[kPanelGroups][kPanelRegisters];
+    alignas(64) float scales[kPanelGroups][kPanelRows];
 };
-struct Lanes { // of one token: the shares of sixteen rows
-    alignas(64) float values[kPlaneLanes][kPlaneRows];
+struct Lanes { // of one token: the shares of a panel's rows
+    alignas(64) float values[kPlaneLanes][kPanelRows];
 };
 
 template<typename Multiply, typename Pairs, std::size_t kTokens>
@@ -247,55 +257,59 @@ void multiplyPlanePanel(const Panel& panel, std::size_t firstGroup, std::size_t 
     for (std::size_t g = 0; g < groups; ++g) {
         const std::size_t group = firstGroup + g;
         const std::size_t place = token * stride + group;
-        __m512i sums[kTokens];
+        __m512i sums[kTokens][kPanelRegisters];
+#pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t)
-            sums[t] = _mm512_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * stride]);
+            sums[t][0] = sums[t][1] = _mm512_set1_epi32(-Pairs::kZeroPoint * input.sums[place + t * stride]);
         multiplyGroup<Multiply, kTokens>(panel.groups[g], input.words + place, stride, sums);
-        const __m512 rowScales = _mm512_load_ps(panel.scales[g]);
-#pragma GCC unroll 16
+#pragma GCC unroll 8
         for (std::size_t t = 0; t < kTokens; ++t) {
-            float* const lane = lanes[t].values[group % kPlaneLanes];
-            const __m512 scales = _mm512_mul_ps(rowScales, _mm512_set1_ps(input.scales[place + t * stride]));
-            _mm512_store_ps(lane, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[t]), scales, _mm512_load_ps(lane)));
+            const __m512 scale = _mm512_set1_ps(input.scales[place + t * stride]);
+#pragma GCC unroll 2
+            for (std::size_t n = 0; n < kPanelRegisters; ++n) {
+                float* const lane = lanes[t].values[group % kPlaneLanes] + n * kRegisterRows;
+                const __m512 scales = _mm512_mul_ps(_mm512_load_ps(panel.scales[g] + n * kRegisterRows), scale);
+                _mm512_store_ps(
+                    lane, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[t][n]), scales, _mm512_load_ps(lane)));
+            }
         }
     }
 }
 
-template<typename Multiply, typename Pairs>
+// The tokens that are left by kTokens together, then the rest by half as many.
+template<typename Multiply, typename Pairs, std::size_t kTokens>
 void multiplyPlanePanel(const Panel& panel, std::size_t firstGroup, std::size_t groups, const PlaneInput& input,
     std::size_t firstToken, std::size_t tokens, Lanes* lanes)
 {
     std::size_t t = 0;
-    for (; t + kBlockTokens <= tokens; t += kBlockTokens)
-        multiplyPlanePanel<Multiply, Pairs, kBlockTokens>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
-    if (t + kBlockTokens / 2 <= tokens) {
-        multiplyPlanePanel<Multiply, Pairs, kBlockTokens / 2>(
-            panel, firstGroup, groups, input, firstToken + t, lanes + t);
-        t += kBlockTokens / 2;
-    }
-    for (; t + 4 <= tokens; t += 4)
-        multiplyPlanePanel<Multiply, Pairs, 4>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
-    for (; t < tokens; ++t)
-        multiplyPlanePanel<Multiply, Pairs, 1>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
+    for (; t + kTokens <= tokens; t += kTokens)
+        multiplyPlanePanel<Multiply, Pairs, kTokens>(panel, firstGroup, groups, input, firstToken + t, lanes + t);
+    if constexpr (kTokens > 1)
+        multiplyPlanePanel<Multiply, Pairs, kTokens / 2>(
+            panel, firstGroup, groups, input, firstToken + t, tokens - t, lanes + t);
 }
 
 // Folds by halves.
 inline void storeSums(const Lanes& lanes, float* y, std::size_t rows)
 {
-    const auto lane = [&](std::size_t i) { return _mm512_load_ps(lanes.values[i]); };
-    const __m512 even = _mm512_add_ps(_mm512_add_ps(lane(0), lane(4)), _mm512_add_ps(lane(2), lane(6)));
-    const __m512 odd = _mm512_add_ps(_mm512_add_ps(lane(1), lane(5)), _mm512_add_ps(lane(3), lane(7)));
-    _mm512_mask_storeu_ps(y, firstLanes(rows), _mm512_add_ps(even, odd));
+    for (std::size_t first = 0; first < rows; first += kRegisterRows) {
+        const auto lane = [&](std::size_t i) { return _mm512_load_ps(lanes.values[i] + first); };
+        const __m512 even = _mm512_add_ps(_mm512_add_ps(lane(0), lane(4)), _mm512_add_ps(lane(2), lane(6)));
+        const __m512 odd = _mm512_add_ps(_mm512_add_ps(lane(1), lane(5)), _mm512_add_ps(lane(3), lane(7)));
+        const std::size_t rest = rows - first;
+        _mm512_mask_storeu_ps(
+            y + first, firstLanes(rest < kRegisterRows ? rest : kRegisterRows), _mm512_add_ps(even, odd));
+    }
 }
 
-// Up to sixteen rows times up to kTokensMax tokens.
+// Up to a panel's rows times up to kTokensMax tokens.
 template<typename Multiply, typename Pairs>
 void multiplyPlaneRows(const MatrixView& matrix, const PlaneInput& input, std::size_t firstToken, std::size_t tokens,
     float* y, std::size_t yStride, std::size_t row, std::size_t rows)
 {
-    const std::uint8_t* payload[kPlaneRows];
-    const std::uint16_t* scales[kPlaneRows];
-    for (std::size_t r = 0; r < kPlaneRows; ++r) {
+    const std::uint8_t* payload[kPanelRows];
+    const std::uint16_t* scales[kPanelRows];
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
         const std::size_t source = row + (r < rows ? r : rows - 1); // missing rows repeat the last one
         payload[r] = reinterpret_cast<const std::uint8_t*>(matrix.payload) + source * matrix.rowBytes;
         scales[r] = matrix.scales + source * input.groupCount;
@@ -307,11 +321,12 @@ void multiplyPlaneRows(const MatrixView& matrix, const PlaneInput& input, std::s
         const std::size_t rest = input.groupCount - first;
         const std::size_t groups = rest < kPanelGroups ? rest : kPanelGroups;
         for (std::size_t g = 0; g < groups; ++g) {
-            packGroup<Pairs>(payload, (first + g) * Pairs::kBytes, panel.groups[g]);
-            for (std::size_t r = 0; r < kPlaneRows; ++r)
+            for (std::size_t n = 0; n < kPanelRegisters; ++n)
+                packGroup<Pairs>(payload, n * kRegisterRows, (first + g) * Pairs::kBytes, panel.groups[g][n]);
+            for (std::size_t r = 0; r < kPanelRows; ++r)
                 panel.scales[g][r] = _cvtsh_ss(scales[r][first + g]);
         }
-        multiplyPlanePanel<Multiply, Pairs>(panel, first, groups, input, firstToken, tokens, lanes);
+        multiplyPlanePanel<Multiply, Pairs, kBlockTokens>(panel, first, groups, input, firstToken, tokens, lanes);
     }
     for (std::size_t t = 0; t < tokens; ++t)
         storeSums(lanes[t], y + (firstToken + t) * yStride + row, rows);
@@ -324,9 +339,9 @@ void multiplyMany(const MatrixView& matrix, const PlaneInput& input, float* y, s
     for (std::size_t token = 0; token < input.tokens; token += kTokensMax) {
         const std::size_t rest = input.tokens - token;
         const std::size_t tokens = rest < kTokensMax ? rest : kTokensMax;
-        for (std::size_t row = begin; row < end; row += kPlaneRows)
+        for (std::size_t row = begin; row < end; row += kPanelRows)
             multiplyPlaneRows<Multiply, Pairs>(
-                matrix, input, token, tokens, y, yStride, row, end - row < kPlaneRows ? end - row : kPlaneRows);
+                matrix, input, token, tokens, y, yStride, row, end - row < kPanelRows ? end - row : kPanelRows);
     }
 }
 
