@@ -177,11 +177,16 @@ void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> e
 {
     {
         const std::lock_guard lock(m_mutex);
-        settleGuesses();
+        if (!m_guesses.empty() && m_slots.keyOf(m_guesses.front()).layer == layer)
+            dropGuessesNotBegun();
+        else
+            settleGuesses();
         m_areGuessesOfChunk = guessFor == GuessFor::Chunk;
         const std::uint32_t most = m_areGuessesOfChunk ? m_chunkGuesses : m_window;
         for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), most))) {
             const std::uint32_t record = m_slots.recordOf({layer, expert});
+            if (std::find(m_guesses.begin(), m_guesses.end(), record) != m_guesses.end())
+                continue;
             m_guesses.push_back(record);
             const std::uint32_t slot = m_slots.slotOf(record);
             if (slot != kNone && m_slots[slot].claim == Claim::None)
@@ -465,6 +470,18 @@ void ExpertCache::settleGuesses()
     }
     m_guesses.clear();
     m_guessEnd = 0;
+}
+
+// Before a better guess at the same layer: what has been begun may still turn out right.
+void ExpertCache::dropGuessesNotBegun()
+{
+    const auto begunEnd = m_guesses.begin() + static_cast<std::ptrdiff_t>(m_guessEnd);
+    std::for_each(begunEnd, m_guesses.end(), [this](std::uint32_t record) {
+        const std::uint32_t slot = m_slots.slotOf(record);
+        if (slot != kNone && m_slots[slot].claim == Claim::Guess)
+            m_slots[slot].claim = Claim::None; // it was there before anybody guessed
+    });
+    m_guesses.erase(begunEnd, m_guesses.end());
 }
 
 std::uint32_t ExpertCache::takeSlot(std::uint32_t record, SlotTable::Purpose purpose)

@@ -133,6 +133,7 @@ private:
     void moveWindow();
     void forgetAnnouncement();
     void settleGuesses();
+    void dropGuessesNotBegun();
     std::uint32_t nextQueued();
     std::uint32_t nextGuess(const Room& room);
     std::uint32_t nextRecalled(const Room& room);

@@ -100,8 +100,9 @@ public:
     // The same for what many tokens will choose together: that most of it will be announced is certain beforehand.
     [[nodiscard]] virtual std::uint32_t chunkGuessesWanted() { return 0; }
 
-    // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Wrong
-    // guesses cost time alone, and a read that fails is no error.
+    // A guess at the next announcement, best first: may be read while the disk has nothing else to do. Another guess at
+    // the same layer replaces what has not been begun. Wrong guesses cost time alone, and a read that fails is no
+    // error.
     enum class GuessFor : std::uint8_t { Token, Chunk };
     virtual void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor guessFor) = 0;
 

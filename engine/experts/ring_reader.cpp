@@ -12,7 +12,7 @@ namespace {
 
 // Enough to keep a drive busy while one record is checked and the next one asked for. More would only make
 // the first of them arrive later.
-constexpr std::uint64_t kBytesUnderWay = std::uint64_t{8} << 20;
+constexpr std::uint64_t kBytesUnderWay = std::uint64_t{16} << 20;
 
 std::uint32_t depthFor(std::uint64_t recordBytes, std::uint32_t depthMax)
 {

@@ -29,8 +29,8 @@ struct PlaneWords {
     std::int16_t values[kPlaneGroup];
 };
 
-// From one vector's groups to the next one's. Odd, or the same columns of vectors of 4,096 would all lie in the same few
-// places of a cache and push each other out (92 in place of 148 GMAC/s on a Zen 5).
+// From one vector's groups to the next one's. Odd, or the same columns of vectors of 4,096 would all lie in the same
+// few places of a cache and push each other out (92 in place of 148 GMAC/s on a Zen 5).
 constexpr std::size_t planeStride(std::size_t groupCount)
 {
     return groupCount | 1;

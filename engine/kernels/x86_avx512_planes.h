@@ -194,7 +194,8 @@ struct Q8Pairs {
 };
 
 template<typename Pairs>
-void packGroup(const std::uint8_t* const (&rows)[kPanelRows], std::size_t firstRow, std::size_t offset, PackedGroup& out)
+void packGroup(
+    const std::uint8_t* const (&rows)[kPanelRows], std::size_t firstRow, std::size_t offset, PackedGroup& out)
 {
     constexpr std::size_t kRegisterBytes = 64;
     for (std::size_t byte = 0; byte < Pairs::kBytes; byte += kRegisterBytes) {
@@ -216,8 +217,8 @@ void packGroup(const std::uint8_t* const (&rows)[kPanelRows], std::size_t firstR
 // Sums of a panel's rows and kTokens tokens over one group, on top of what `sums` holds: in registers only where it is
 // inlined.
 template<typename Multiply, std::size_t kTokens>
-[[gnu::always_inline]] inline void multiplyGroup(const PackedGroup (&weights)[kPanelRegisters], const PlaneWords* x, std::size_t tokenStride,
-    __m512i (&sums)[kTokens][kPanelRegisters])
+[[gnu::always_inline]] inline void multiplyGroup(const PackedGroup (&weights)[kPanelRegisters], const PlaneWords* x,
+    std::size_t tokenStride, __m512i (&sums)[kTokens][kPanelRegisters])
 {
     // Three tokens a pointer: their addresses are then part of the instructions.
     constexpr std::size_t kPointers = (kTokens + 2) / 3;
@@ -269,8 +270,7 @@ void multiplyPlanePanel(const Panel& panel, std::size_t firstGroup, std::size_t 
             for (std::size_t n = 0; n < kPanelRegisters; ++n) {
                 float* const lane = lanes[t].values[group % kPlaneLanes] + n * kRegisterRows;
                 const __m512 scales = _mm512_mul_ps(_mm512_load_ps(panel.scales[g] + n * kRegisterRows), scale);
-                _mm512_store_ps(
-                    lane, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[t][n]), scales, _mm512_load_ps(lane)));
+                _mm512_store_ps(lane, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[t][n]), scales, _mm512_load_ps(lane)));
             }
         }
     }

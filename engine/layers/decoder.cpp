@@ -7,6 +7,7 @@
 #include "layers/moe_ffn.h"
 #include "layers/norm.h"
 #include "layers/residual_mix.h"
+#include "layers/router_lookahead.h"
 
 #include <algorithm>
 #include <array>
@@ -136,17 +137,23 @@ Status Decoder::feedForward(ChunkInFlight& chunk, const CancelFlag* cancel)
             ? std::get_if<MoeWeights>(&m_parts.weights.layers[chunk.layer + 1].ffn)
             : nullptr,
         static_cast<std::uint16_t>(chunk.layer + 1)};
+    RouterLookahead lookahead(m_compute, config, next, m_scratch.moe, m_parts.experts);
     if (const auto* moe = std::get_if<MoeWeights>(&weights.ffn)) {
         const auto layer = static_cast<std::uint16_t>(chunk.layer);
         WASTE_TRY_STATUS(
-            runMoe(m_compute, config, *moe, layer, *m_parts.experts, input, m_scratch.moe, output, cancel, next));
+            runMoe(m_compute, config, *moe, layer, *m_parts.experts, input, m_scratch.moe, output, cancel, &lookahead));
     } else {
-        guessNextExperts(m_compute, config, next, input, m_scratch.moe, *m_parts.experts);
+        lookahead.guess(input);
         runFeedForward(m_compute, config, std::get<FfnWeights>(weights.ffn), input,
             {m_scratch.denseGate.data(), m_scratch.denseUp.data()}, output);
     }
     m_compute.kernels.addScaled(
         1, m_scratch.delta.data(), chunk.sum.data(), std::size_t{chunk.tokenCount} * config.hiddenSize);
+    if (lookahead.wantsRefining()) {
+        const LayerWeights& nextWeights = m_parts.weights.layers[chunk.layer + 1];
+        normalizePiece(chunk, {0, 1}, nextWeights.ffnMix, nextWeights.ffnNorm, m_scratch.normed.data());
+        lookahead.refine(m_scratch.normed.data());
+    }
     return {};
 }
 

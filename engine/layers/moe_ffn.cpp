@@ -121,13 +121,14 @@ private:
 
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const TokenInput& input, const MoeScratch& scratch, const TokenOutput& output,
-    const CancelFlag* cancel, const NextMoe& next)
+    const CancelFlag* cancel, RouterLookahead* lookahead)
 {
     MoeLayer moe(compute, config, weights, scratch, input);
     moe.route();
     const std::span<const std::uint16_t> experts = moe.distinctExperts();
     source.announce(layer, experts);
-    guessNextExperts(compute, config, next, input, scratch, source); // the scores have been used up
+    if (lookahead != nullptr)
+        lookahead->guess(input); // the scores have been used up
     moe.runShared(output); // while the experts are being read
     WASTE_TRY_STATUS(moe.runRouted(source, experts.size(), cancel));
     moe.addSum(output);

@@ -58,9 +58,9 @@ struct MoeScratch {
 
 // A whole mixture-of-experts layer (spec: model 6.9) for tokens that are already normalised. Each distinct
 // expert of the chunk is acquired once, in the order of arrival. After an error or a cancel nothing has been changed
-// but scratch and output; the call can be repeated. Errors: Cancelled, Io, Corrupt.
+// but scratch and output; the call can be repeated. `lookahead` makes its first guess. Errors: Cancelled, Io, Corrupt.
 Status runMoe(const Compute& compute, const ModelConfig& config, const MoeWeights& weights, std::uint16_t layer,
     ExpertSource& source, const kernels::TokenInput& input, const MoeScratch& scratch,
-    const kernels::TokenOutput& output, const CancelFlag* cancel, const NextMoe& next = {});
+    const kernels::TokenOutput& output, const CancelFlag* cancel, RouterLookahead* lookahead = nullptr);
 
 } // namespace waste

@@ -12,47 +12,71 @@ namespace waste {
 namespace {
 
 constexpr std::size_t kGuessesMax = 64;
+// Of a lone token's first guess, to bridge the time until the second one is made: K3's first two ranks are right nine
+// times in ten. More of them cost more in wrong reads than the drive gains by having begun.
+constexpr std::size_t kFirstGuesses = 2;
 
-// Scores of the next layer's router: of a lone token, or the means over tokens spread over a chunk.
-std::span<float> guessScores(
-    const Compute& compute, const MoeWeights& next, const kernels::TokenInput& input, const MoeScratch& scratch)
+} // namespace
+
+RouterLookahead::RouterLookahead(const Compute& compute, const ModelConfig& config, const NextMoe& next,
+    const MoeScratch& scratch, ExpertSource* source)
+    : m_compute(compute)
+    , m_config(config)
+    , m_next(next)
+    , m_scratch(scratch)
+    , m_source(source)
 {
-    const std::size_t expertCount = scratch.choice.size();
+}
+
+void RouterLookahead::guess(const kernels::TokenInput& input)
+{
+    const bool isChunk = input.tokens >= kPieceTokens;
+    if (m_next.weights == nullptr || (input.tokens != 1 && !isChunk))
+        return;
+    const std::uint32_t wanted = isChunk ? m_source->chunkGuessesWanted() : m_source->guessesWanted();
+    const std::size_t count = std::min<std::size_t>({wanted, kGuessesMax, m_config.expertCount});
+    if (count == 0)
+        return;
+    if (isChunk)
+        return prefetch(input, count, ExpertSource::GuessFor::Chunk);
+    m_refinedCount = count;
+    prefetch(input, std::min(count, kFirstGuesses), ExpertSource::GuessFor::Token);
+}
+
+void RouterLookahead::refine(const float* input)
+{
+    if (m_refinedCount > 0)
+        prefetch({input, m_config.hiddenSize, 1}, m_refinedCount, ExpertSource::GuessFor::Token);
+}
+
+void RouterLookahead::prefetch(const kernels::TokenInput& input, std::size_t count, ExpertSource::GuessFor guessFor)
+{
+    std::array<std::uint16_t, kGuessesMax> experts;
+    const auto ranked = std::span(experts).first(count);
+    rankExperts(m_config, {scores(input), m_next.weights->routerBias, m_scratch.choice, m_scratch.groupScores}, ranked);
+    m_source->prefetch(m_next.layer, ranked, guessFor);
+}
+
+// Of a lone token, or the means over tokens spread over a chunk.
+std::span<float> RouterLookahead::scores(const kernels::TokenInput& input)
+{
+    const std::size_t expertCount = m_scratch.choice.size();
     const std::size_t tokens = std::min<std::size_t>(input.tokens, kPieceTokens);
     const kernels::TokenInput sample = {input.x, input.stride * (input.tokens / tokens), tokens};
-    project(compute, sample, next.router, {scratch.scores.data(), expertCount});
-    const std::span<float> sum = scratch.scores.first(expertCount);
+    project(m_compute, sample, m_next.weights->router, {m_scratch.scores.data(), expertCount});
+    const std::span<float> sum = m_scratch.scores.first(expertCount);
     for (std::size_t token = 0; token < tokens; ++token) {
-        std::fill(scratch.choice.begin(), scratch.choice.end(), 1.0F);
-        compute.kernels.multiplySigmoid(
-            scratch.scores.data() + token * expertCount, scratch.choice.data(), expertCount);
+        std::fill(m_scratch.choice.begin(), m_scratch.choice.end(), 1.0F);
+        m_compute.kernels.multiplySigmoid(
+            m_scratch.scores.data() + token * expertCount, m_scratch.choice.data(), expertCount);
         if (token == 0)
-            std::copy(scratch.choice.begin(), scratch.choice.end(), sum.begin());
+            std::copy(m_scratch.choice.begin(), m_scratch.choice.end(), sum.begin());
         else
-            compute.kernels.addScaled(1, scratch.choice.data(), sum.data(), expertCount);
+            m_compute.kernels.addScaled(1, m_scratch.choice.data(), sum.data(), expertCount);
     }
     if (tokens > 1)
         std::for_each(sum.begin(), sum.end(), [tokens](float& score) { score /= static_cast<float>(tokens); });
     return sum;
-}
-
-} // namespace
-
-void guessNextExperts(const Compute& compute, const ModelConfig& config, const NextMoe& next,
-    const kernels::TokenInput& input, const MoeScratch& scratch, ExpertSource& source)
-{
-    const bool isChunk = input.tokens >= kPieceTokens;
-    if (next.weights == nullptr || (input.tokens != 1 && !isChunk))
-        return;
-    const std::uint32_t wanted = isChunk ? source.chunkGuessesWanted() : source.guessesWanted();
-    const std::size_t count = std::min<std::size_t>({wanted, kGuessesMax, config.expertCount});
-    if (count == 0)
-        return;
-    const std::span<const float> scores = guessScores(compute, *next.weights, input, scratch);
-    std::array<std::uint16_t, kGuessesMax> experts;
-    const auto ranked = std::span(experts).first(count);
-    rankExperts(config, {scores, next.weights->routerBias, scratch.choice, scratch.groupScores}, ranked);
-    source.prefetch(next.layer, ranked, isChunk ? ExpertSource::GuessFor::Chunk : ExpertSource::GuessFor::Token);
 }
 
 } // namespace waste

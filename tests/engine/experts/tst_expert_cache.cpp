@@ -460,6 +460,30 @@ private Q_SLOTS:
         QCOMPARE(cache->statistics().evictions, 0U);
     }
 
+    // One reader, stuck with the first of two guesses: the other one has not been begun.
+    void aSecondGuessReplacesWhatHasNotBeenBegun()
+    {
+        FakeRecords disk(kGrid);
+        const auto cache = makeCache(disk, 40, 1);
+        disk.close({2, 8});
+        const std::uint16_t guess[] = {8, 9};
+        cache->prefetch(2, guess, ExpertSource::GuessFor::Token);
+        disk.waitUntilSomebodyWaits();
+        const std::uint16_t better[] = {5, 8};
+        cache->prefetch(2, better, ExpertSource::GuessFor::Token);
+        disk.open();
+        cache->waitUntilIdle();
+        QCOMPARE(cache->statistics().guessesIssued, 2U);
+        QCOMPARE(cache->statistics().guessesWasted, 0U); // not judged before the announcement
+        QCOMPARE(disk.readCount({2, 9}), 0U);
+        cache->announce(2, better);
+        QVERIFY(cache->acquireNext());
+        QVERIFY(cache->acquireNext());
+        QCOMPARE(disk.readCount(), 2U);
+        QCOMPARE(cache->statistics().hits, 2U);
+        QCOMPARE(cache->statistics().guessesUseful, 2U);
+    }
+
     void aGuessThatCannotBeReadIsNoError()
     {
         FakeRecords disk(kGrid);

@@ -82,11 +82,21 @@ public:
         runReaders();
     }
 
-    void prefetch(std::vector<int> records)
+    void prefetch(std::size_t layer, std::vector<int> records)
     {
-        settleGuesses();
+        const auto layerOf = [](int record) { return static_cast<std::size_t>(record) / kGrid.expertCount; };
+        if (m_guesses.empty() || layerOf(m_guesses.front()) != layer)
+            settleGuesses();
         records.resize(std::min(records.size(), m_window));
-        m_guesses = records;
+        // What nobody has read goes, with its claim; with readers, everything has been looked at.
+        for (; m_guesses.size() > m_guessNext; m_guesses.pop_back()) {
+            if (const int place = find(m_guesses.back()); place >= 0)
+                at(place).guessed = false;
+        }
+        for (const int record : records) {
+            if (std::find(m_guesses.begin(), m_guesses.end(), record) == m_guesses.end())
+                m_guesses.push_back(record);
+        }
         for (const int record : records) {
             const int place = find(record);
             if (place >= 0 && !at(place).wanted)
@@ -396,7 +406,7 @@ class TestExpertCacheModel : public QObject {
                 const std::size_t next = below(kGrid.layerCount);
                 const std::vector<std::uint16_t> guess = someExperts(6);
                 cache.prefetch(name(next), guess, ExpertSource::GuessFor::Token);
-                list.prefetch(recordsOf(next, guess));
+                list.prefetch(next, recordsOf(next, guess));
             } else if (choice < 36 && !list.left.empty()) {
                 const int expected = list.acquireNext();
                 auto arrival = cache.acquireNext();

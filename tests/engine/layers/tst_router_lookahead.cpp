@@ -1,4 +1,5 @@
-// Guesses at the next layer's experts: those of the reference, and only where they may be made.
+// Guesses at the next layer's experts: the first is that of the reference, the second is right more often, and they are
+// made only where they may be.
 
 #include "engine/layers/model_runner.h"
 
@@ -25,30 +26,39 @@ public:
         SequentialExperts::announce(layer, experts);
         m_inner.announce(layer, experts);
         announced.push_back(layer);
-        for (const std::vector<std::uint16_t>& guessed : guesses[layer])
-            namedCount +=
-                static_cast<std::size_t>(std::count_if(guessed.begin(), guessed.end(), [&](std::uint16_t guess) {
-                    return std::find(experts.begin(), experts.end(), guess) != experts.end();
-                }));
+        const auto countNamed = [&](const std::vector<std::uint16_t>& guessed) {
+            return static_cast<std::size_t>(std::count_if(guessed.begin(), guessed.end(), [&](std::uint16_t guess) {
+                return std::find(experts.begin(), experts.end(), guess) != experts.end();
+            }));
+        };
+        if (!guesses[layer].empty())
+            namedCount += countNamed(guesses[layer].back());
+        if (!refined[layer].empty())
+            refinedNamedCount += countNamed(refined[layer].back());
     }
     Result<Pin> acquire(ExpertKey key) override { return m_inner.acquire(key); }
     std::uint32_t guessesWanted() override { return m_wanted; }
     std::uint32_t chunkGuessesWanted() override { return m_wanted; }
     void prefetch(std::uint16_t layer, std::span<const std::uint16_t> experts, GuessFor) override
     {
-        guesses[layer].emplace_back(experts.begin(), experts.end());
+        const bool isSecond = layer == m_lastLayer;
+        (isSecond ? refined : guesses)[layer].emplace_back(experts.begin(), experts.end());
+        m_lastLayer = isSecond ? -1 : layer;
         announcedBefore.push_back(announced.empty() ? 0 : announced.back());
     }
 
     std::map<int, std::vector<std::vector<std::uint16_t>>> guesses; // [layer][position]
+    std::map<int, std::vector<std::vector<std::uint16_t>>> refined; // the same, the second ones
     std::vector<std::uint16_t> announced;
     std::vector<std::uint16_t> announcedBefore; // the guesses, in order
     std::size_t namedCount = 0; // guesses that the announcement named
+    std::size_t refinedNamedCount = 0; // of the second ones
 
 private:
     void release(std::uint32_t) override { }
     ExpertSource& m_inner;
     const std::uint32_t m_wanted;
+    int m_lastLayer = -1;
 };
 
 nlohmann::json shortPrompt()
@@ -80,8 +90,24 @@ private Q_SLOTS:
         QCOMPARE(expected.size(), std::size_t{m_model->config.moeLayerCount()});
         for (std::size_t i = 0; i < expected.size(); ++i) {
             const int layer = static_cast<int>(m_model->config.denseLayerCount + i);
-            QCOMPARE(experts.guesses[layer], expected[i]);
+            QCOMPARE(experts.guesses[layer].size(), expected[i].size());
+            for (std::size_t position = 0; position < expected[i].size(); ++position) {
+                const std::vector<std::uint16_t>& guess = experts.guesses[layer][position];
+                QCOMPARE(guess,
+                    std::vector<std::uint16_t>(expected[i][position].begin(), expected[i][position].begin() + 2));
+            }
         }
+    }
+
+    void aLayerIsGuessedAgainWhenTheOneBeforeItIsDone()
+    {
+        const auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
+        GuessRecorder experts(*m_model->experts, 2); // as many each time
+        ModelRunner runner(*m_model, {.chunkTokensMax = 1, .experts = &experts});
+        QVERIFY(runner.append(ids));
+        for (const auto& [layer, guesses] : experts.guesses)
+            QCOMPARE(experts.refined[layer].size(), guesses.size());
+        QVERIFY(experts.refinedNamedCount > experts.namedCount);
     }
 
     void theCurrentLayersExpertsAreAnnouncedBefore()
@@ -89,7 +115,7 @@ private Q_SLOTS:
         GuessRecorder experts(*m_model->experts, 3);
         ModelRunner runner(*m_model, {.chunkTokensMax = 1, .experts = &experts});
         QVERIFY(runner.append(std::vector<TokenId>{1}));
-        QCOMPARE(experts.announcedBefore, (std::vector<std::uint16_t>{0, 1, 2, 3, 4, 5}));
+        QCOMPARE(experts.announcedBefore, (std::vector<std::uint16_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
     }
 
     void aLongChunkGuessesOnceALayerWhatItsTokensThenChoose()
@@ -104,6 +130,7 @@ private Q_SLOTS:
         QCOMPARE(experts.guesses.size(), experts.announced.size());
         for (const auto& [layer, guesses] : experts.guesses) {
             QCOMPARE(guesses.size(), std::size_t{1});
+            QVERIFY(experts.refined[layer].empty());
             QCOMPARE(std::set<std::uint16_t>(guesses[0].begin(), guesses[0].end()).size(), std::size_t{12});
         }
         QVERIFY(experts.namedCount >= experts.guesses.size() * 12 * 9 / 10);
