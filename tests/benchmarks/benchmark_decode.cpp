@@ -51,6 +51,19 @@ Result<BenchEngine::Run> decodeCached(Table& table, const DecodeRun& what)
     return run;
 }
 
+// As decode() does: once for what is met for the first time, then the fastest round.
+Result<BenchEngine::Run> prefillBest(BenchEngine& engine)
+{
+    WASTE_TRY_STATUS(engine.prefill(kLongPromptTokens));
+    WASTE_TRY(BenchEngine::Run best, engine.prefill(kLongPromptTokens));
+    for (std::uint32_t round = 1; round < kRounds; ++round) {
+        WASTE_TRY(const BenchEngine::Run run, engine.prefill(kLongPromptTokens));
+        if (run.seconds < best.seconds)
+            best = run;
+    }
+    return best;
+}
+
 void addPrefill(Table& table, const std::string& name, const BenchEngine::Run& prefill, const BenchEngine::Run& decode,
     double goalRatio)
 {
@@ -90,7 +103,7 @@ Status measureDiskBound(Table& table, const DecodeRun& what, const BenchEngine::
         diskRate / 1e9});
     if (!what.withPrefill)
         return {};
-    WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
+    WASTE_TRY(const BenchEngine::Run prefill, prefillBest(engine));
     addPrefill(table, what.name + ", prefill of 512, disk-bound, against decode", prefill, run, 8);
     table.add({what.name + ", disk rate in that prefill",
         static_cast<double>(prefill.bytesRead) / prefill.seconds / 1e9, "GB/s", diskRate / 1e9});
@@ -113,8 +126,7 @@ Status measureCachedPrefill(Table& table, const std::string& name, const std::fi
         return {};
     }
     WASTE_TRY(BenchEngine engine, BenchEngine::open(model, {.cacheBytes = plan.allExpertsBytes * 102 / 100}));
-    WASTE_TRY_STATUS(engine.prefill(kLongPromptTokens));
-    WASTE_TRY(const BenchEngine::Run prefill, engine.prefill(kLongPromptTokens));
+    WASTE_TRY(const BenchEngine::Run prefill, prefillBest(engine));
     WASTE_TRY(const BenchEngine::Run decode, engine.decode(16, kRounds));
     addPrefill(table, name + ", prefill of 512, cached, against decode", prefill, decode, 5);
     return {};
