@@ -177,17 +177,18 @@ void ExpertCache::prefetch(std::uint16_t layer, std::span<const std::uint16_t> e
 {
     {
         const std::lock_guard lock(m_mutex);
-        if (!m_guesses.empty() && m_slots.keyOf(m_guesses.front()).layer == layer)
+        const bool isOfChunk = guessFor == GuessFor::Chunk;
+        const bool isSecond = !m_guesses.empty() && m_slots.keyOf(m_guesses.front()).layer == layer;
+        if (isSecond && isOfChunk == m_areGuessesOfChunk)
             dropGuessesNotBegun();
         else
             settleGuesses();
-        m_areGuessesOfChunk = guessFor == GuessFor::Chunk;
+        m_areGuessesOfChunk = isOfChunk;
         const std::uint32_t most = m_areGuessesOfChunk ? m_chunkGuesses : m_window;
         for (const std::uint16_t expert : experts.first(std::min<std::size_t>(experts.size(), most))) {
             const std::uint32_t record = m_slots.recordOf({layer, expert});
-            if (std::find(m_guesses.begin(), m_guesses.end(), record) != m_guesses.end())
-                continue;
-            m_guesses.push_back(record);
+            if (std::find(m_guesses.begin(), m_guesses.end(), record) == m_guesses.end())
+                m_guesses.push_back(record);
             const std::uint32_t slot = m_slots.slotOf(record);
             if (slot != kNone && m_slots[slot].claim == Claim::None)
                 m_slots[slot].claim = Claim::Guess; // it stays, which costs nothing
@@ -475,13 +476,16 @@ void ExpertCache::settleGuesses()
 // Before a better guess at the same layer: what has been begun may still turn out right.
 void ExpertCache::dropGuessesNotBegun()
 {
-    const auto begunEnd = m_guesses.begin() + static_cast<std::ptrdiff_t>(m_guessEnd);
-    std::for_each(begunEnd, m_guesses.end(), [this](std::uint32_t record) {
+    const auto isDropped = [this](std::uint32_t record) {
         const std::uint32_t slot = m_slots.slotOf(record);
+        if (slot != kNone && m_slots[slot].readByGuess)
+            return false;
         if (slot != kNone && m_slots[slot].claim == Claim::Guess)
             m_slots[slot].claim = Claim::None; // it was there before anybody guessed
-    });
-    m_guesses.erase(begunEnd, m_guesses.end());
+        return true;
+    };
+    m_guesses.erase(std::remove_if(m_guesses.begin(), m_guesses.end(), isDropped), m_guesses.end());
+    m_guessEnd = m_guesses.size();
 }
 
 std::uint32_t ExpertCache::takeSlot(std::uint32_t record, SlotTable::Purpose purpose)

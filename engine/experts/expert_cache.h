@@ -165,7 +165,8 @@ private:
     std::vector<std::uint32_t> m_arrived; // announced records in memory, in order of arrival
     std::size_t m_arrivedEnd = 0; // those before this have been handed out
     bool m_isCalledBack = false; // by stopAwaiting()
-    std::vector<std::uint32_t> m_guesses; // records, best first
+    std::vector<std::uint32_t>
+        m_guesses; // distinct records of one layer: begun ones, then the rest of the last guess, best first
     bool m_areGuessesOfChunk = false;
     std::size_t m_guessEnd = 0; // those before this have been looked at
     std::vector<std::uint32_t> m_recalled; // records of earlier runs, most used first

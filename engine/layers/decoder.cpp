@@ -149,7 +149,7 @@ Status Decoder::feedForward(ChunkInFlight& chunk, const CancelFlag* cancel)
     }
     m_compute.kernels.addScaled(
         1, m_scratch.delta.data(), chunk.sum.data(), std::size_t{chunk.tokenCount} * config.hiddenSize);
-    if (lookahead.wantsRefining()) {
+    if (lookahead.wantsRefining()) { // the input has been used up
         const LayerWeights& nextWeights = m_parts.weights.layers[chunk.layer + 1];
         normalizePiece(chunk, {0, 1}, nextWeights.ffnMix, nextWeights.ffnNorm, m_scratch.normed.data());
         lookahead.refine(m_scratch.normed.data());

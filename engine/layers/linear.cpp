@@ -9,7 +9,7 @@ namespace waste {
 
 namespace {
 
-constexpr std::uint32_t kRowsPerItem = 32;
+constexpr std::uint32_t kRowsPerItem = 32; // a whole panel of the widest kernel
 constexpr std::size_t kSplitCost = 4; // of splitting one value, in multiply-adds
 
 // Whether the matrix is to be multiplied in planes.

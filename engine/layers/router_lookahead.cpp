@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 namespace waste {
 
@@ -39,14 +40,14 @@ void RouterLookahead::guess(const kernels::TokenInput& input)
         return;
     if (isChunk)
         return prefetch(input, count, ExpertSource::GuessFor::Chunk);
-    m_refinedCount = count;
+    m_secondGuesses = count;
     prefetch(input, std::min(count, kFirstGuesses), ExpertSource::GuessFor::Token);
 }
 
 void RouterLookahead::refine(const float* input)
 {
-    if (m_refinedCount > 0)
-        prefetch({input, m_config.hiddenSize, 1}, m_refinedCount, ExpertSource::GuessFor::Token);
+    assert(wantsRefining());
+    prefetch({input, m_config.hiddenSize, 1}, m_secondGuesses, ExpertSource::GuessFor::Token);
 }
 
 void RouterLookahead::prefetch(const kernels::TokenInput& input, std::size_t count, ExpertSource::GuessFor guessFor)

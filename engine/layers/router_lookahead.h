@@ -18,8 +18,8 @@ struct NextMoe {
 };
 
 // Guesses which experts the next layer will choose and has them read while the drive has nothing announced to read.
-// Never changes a result. Does nothing where the source wants no guesses. For one layer of one chunk; overwrites the
-// scores and choices in `scratch`.
+// Never changes a result. Does nothing where the source wants no guesses. For one layer of one chunk; overwrites scores,
+// choice and groupScores in `scratch`, and leaves what has been chosen.
 class RouterLookahead {
 public:
     // source may be null where next.weights is.
@@ -36,7 +36,7 @@ public:
     // is right far more often (K3-mini's four ranks 96, 91, 85, 73 % in place of 81, 70, 62, 50), and replaces what has
     // not been begun of the first guess. input [hidden]; for a lone token that has been guessed for.
     void refine(const float* input);
-    [[nodiscard]] bool wantsRefining() const { return m_refinedCount > 0; }
+    [[nodiscard]] bool wantsRefining() const { return m_secondGuesses > 0; }
 
 private:
     void prefetch(const kernels::TokenInput& input, std::size_t count, ExpertSource::GuessFor guessFor);
@@ -47,7 +47,7 @@ private:
     const NextMoe m_next;
     const MoeScratch& m_scratch;
     ExpertSource* const m_source;
-    std::size_t m_refinedCount = 0; // guesses of refine()
+    std::size_t m_secondGuesses = 0; // how many refine() makes
 };
 
 } // namespace waste

@@ -31,7 +31,8 @@ struct EngineOptions {
     std::uint32_t conversationCount = 1; // sessions open at a time
     CachePolicy cachePolicy = CachePolicy::Age;
     // Experts of the next layer that are read on a guess while a token is decoded and the disk is idle; empty: as many
-    // as pay on this machine. 0: none, nor for long pieces of a prompt, whose guesses are up to 64 otherwise.
+    // as pay on this machine. Two on a first guess may come to that. 0: none, nor for long pieces of a prompt, whose
+    // guesses are up to 64 otherwise.
     std::optional<std::uint32_t> lookahead = {};
     bool verifyRecords = false; // checksum of each expert record when it is read
     bool directIo = true;

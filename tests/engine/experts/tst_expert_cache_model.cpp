@@ -88,11 +88,15 @@ public:
         if (m_guesses.empty() || layerOf(m_guesses.front()) != layer)
             settleGuesses();
         records.resize(std::min(records.size(), m_window));
-        // What nobody has read goes, with its claim; with readers, everything has been looked at.
-        for (; m_guesses.size() > m_guessNext; m_guesses.pop_back()) {
-            if (const int place = find(m_guesses.back()); place >= 0)
+        // What no guess has read goes, with its claim.
+        const auto isDropped = [&](int record) {
+            const int place = find(record);
+            if (place >= 0 && !at(place).readByGuess)
                 at(place).guessed = false;
-        }
+            return place < 0 || !at(place).readByGuess;
+        };
+        m_guesses.erase(std::remove_if(m_guesses.begin(), m_guesses.end(), isDropped), m_guesses.end());
+        m_guessNext = m_guesses.size();
         for (const int record : records) {
             if (std::find(m_guesses.begin(), m_guesses.end(), record) == m_guesses.end())
                 m_guesses.push_back(record);
@@ -450,8 +454,10 @@ class TestExpertCacheModel : public QObject {
 
     static bool statisticsMeanSomething(const CacheStatistics& statistics, const Setup& setup)
     {
-        const bool isEverythingCached = setup.slotCount >= kGrid.layerCount * kGrid.expertCount;
-        const bool guesses = setup.readers != Readers::None && setup.slotCount >= 4 && !isEverythingCached;
+        constexpr std::uint32_t kRecords = kGrid.layerCount * kGrid.expertCount;
+        const bool isEverythingCached = setup.slotCount >= kRecords;
+        // Where a single record is missing, hardly a guess is read.
+        const bool guesses = setup.readers != Readers::None && setup.slotCount >= 4 && setup.slotCount + 1 < kRecords;
         return statistics.hits > 0 && statistics.misses > 0 && (statistics.evictions > 0 || isEverythingCached)
             && (!guesses || (statistics.guessesUseful > 0 && statistics.guessesWasted > 0));
     }
@@ -476,7 +482,7 @@ private Q_SLOTS:
         QFETCH(int, policy);
         QFETCH(uint, slotCount);
         QFETCH(int, readers);
-        for (unsigned seed = 1; seed <= 3; ++seed) {
+        for (unsigned seed = 1; seed <= 8; ++seed) {
             operateAtRandom({seed, slotCount, static_cast<CachePolicy>(policy), static_cast<Readers>(readers)});
             if (QTest::currentTestFailed())
                 return;

@@ -170,6 +170,8 @@ inline std::vector<StoredMatrix> matricesOf(WeightFormat format)
         made.emplace_back(format, 5, columns, 128);
     for (const std::uint32_t columns : {127U, 128U, 129U, 136U, 144U, 255U, 260U, 1500U, 7168U})
         made.emplace_back(format, 9, columns, 128);
+    for (const std::uint32_t rows : {33U, 49U}) // several registers of rows, and a part of one
+        made.emplace_back(format, rows, 300, 128);
     made.emplace_back(format, 6, 70, 32);
     made.emplace_back(format, 6, 70, 8);
     made.emplace_back(format, 6, 70, 20);

@@ -94,13 +94,13 @@ private Q_SLOTS:
             const MatrixView& view = matrix.view;
             if (!takesPlanes(view))
                 continue;
-            for (const std::size_t tokens : {1U, 2U, 3U, 4U, 70U}) {
+            for (const std::size_t tokens : {1U, 2U, 3U, 4U, 7U, 8U, 70U}) {
                 const Planes x(scalarTable(), activations(view.columns * tokens, 5), view.columns, tokens);
                 const std::size_t stride = view.rows + 1;
                 std::vector<float> expected(tokens * stride, -7.0F);
                 std::vector<float> actual = expected;
                 scalarTable().multiplyPlanes(view, x.input, expected.data(), stride, 0, view.rows);
-                for (const std::uint32_t cut : {0U, 1U, view.rows}) {
+                for (const std::uint32_t cut : {0U, 1U, std::min(20U, view.rows), view.rows}) {
                     table->multiplyPlanes(view, x.input, actual.data(), stride, 0, cut);
                     table->multiplyPlanes(view, x.input, actual.data(), stride, cut, view.rows);
                     QCOMPARE(actual, expected);
