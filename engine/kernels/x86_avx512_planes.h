@@ -203,7 +203,8 @@ void packGroup(
         for (std::size_t r = 0; r < kRegisterRows; ++r) {
             const std::uint8_t* const source = rows[firstRow + r] + offset + byte;
             words[r] = loadBytes(source);
-            _mm_prefetch(source + kPanelGroups * Pairs::kBytes, _MM_HINT_T0); // of the next panel: 144 in place of 136 GMAC/s
+            _mm_prefetch(
+                source + kPanelGroups * Pairs::kBytes, _MM_HINT_T0); // of the next panel: 144 in place of 136 GMAC/s
         }
         transpose(words);
         std::size_t pair = byte / 4 * Pairs::kInWord;

@@ -482,7 +482,7 @@ private Q_SLOTS:
         QFETCH(int, policy);
         QFETCH(uint, slotCount);
         QFETCH(int, readers);
-        for (unsigned seed = 1; seed <= 8; ++seed) {
+        for (unsigned seed = 1; seed <= 5; ++seed) {
             operateAtRandom({seed, slotCount, static_cast<CachePolicy>(policy), static_cast<Readers>(readers)});
             if (QTest::currentTestFailed())
                 return;
