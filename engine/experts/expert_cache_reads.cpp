@@ -96,28 +96,6 @@ std::uint32_t ExpertCache::nextQueued()
     return kNone;
 }
 
-// A guess gets its slot only now, so that one that is never read evicts nobody.
-std::uint32_t ExpertCache::nextGuess(const Room& room)
-{
-    while (m_guessEnd < m_guesses.size()) {
-        const std::uint32_t record = m_guesses[m_guessEnd];
-        if (wantedOf(record, room) != Wanted::Anything) // nor are the others: they are of one layer
-            return kNone;
-        ++m_guessEnd;
-        if (m_slots.slotOf(record) != kNone)
-            continue;
-        const std::uint32_t slot = takeSlot(record, SlotTable::Purpose::ReadAhead);
-        if (slot == kNone)
-            continue;
-        m_slots[slot].claim = Claim::Guess;
-        m_slots[slot].counted = true;
-        m_slots[slot].readByGuess = true;
-        CacheCounters::add(m_counters.guessesIssued, 1);
-        return slot;
-    }
-    return kNone;
-}
-
 // Nobody leaves for what earlier runs liked; once the cache is full the rest is forgotten.
 std::uint32_t ExpertCache::nextRecalled(const Room& room)
 {
