@@ -20,6 +20,7 @@ const KernelTable& avx512Table()
         kernels.multiplyPanel = avx512::multiplyPanel;
         kernels.kdaStep = avx512::kdaStep;
         kernels.expAndSum = avx512::expAndSum;
+        kernels.expOfDifference = avx512::expOfDifference;
         kernels.situ = avx512::situ;
         kernels.multiplyPlanes = avx512::multiplyPlanes;
         kernels.addWordProduct = avx512::addWordProduct;

@@ -20,6 +20,7 @@ void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, 
 
 // x86_avx512_functions.cpp
 float expAndSum(float* x, float maximum, std::size_t count);
+void expOfDifference(const double* later, const double* earlier, float* values, std::size_t count);
 void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_t count);
 
 // x86_avx512_products.cpp

@@ -79,6 +79,21 @@ float expAndSum(float* x, float maximum, std::size_t count)
     return _mm512_reduce_add_ps(sum);
 }
 
+void expOfDifference(const double* later, const double* earlier, float* values, std::size_t count)
+{
+    const auto difference = [&](__mmask8 lanes, std::size_t i) {
+        return _mm512_cvtpd_ps(
+            _mm512_sub_pd(_mm512_maskz_loadu_pd(lanes, later + i), _mm512_maskz_loadu_pd(lanes, earlier + i)));
+    };
+    for (std::size_t i = 0; i < count; i += kFloats) {
+        const __mmask16 mask = firstLanes(count - i < kFloats ? count - i : kFloats);
+        const __m256 first = difference(static_cast<__mmask8>(mask), i);
+        const __m256 second = difference(static_cast<__mmask8>(mask >> 8), i + kFloats / 2);
+        const __m512 both = _mm512_insertf32x8(_mm512_castps256_ps512(first), second, 1);
+        _mm512_mask_storeu_ps(values + i, mask, exp16(both));
+    }
+}
+
 void situ(KernelTable::Situ parameters, float* gate, const float* up, std::size_t count)
 {
     const __m512 beta = _mm512_set1_ps(parameters.beta);

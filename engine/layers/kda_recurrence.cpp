@@ -7,13 +7,22 @@ namespace waste {
 
 namespace {
 
-constexpr std::uint32_t kSubBlock = 16; // rows whose mutual decays are evaluated pair by pair
-
-void normalize(const kernels::KernelTable& kernels, float* row, std::uint32_t dim, float scale)
+void normalize(const kernels::KernelTable& kernels, const float* row, std::uint32_t dim, float scale, float* out)
 {
     const float factor = scale / std::sqrt(kernels.dot(row, row, dim) + kKdaNormEpsilon);
     for (std::uint32_t i = 0; i < dim; ++i)
-        row[i] *= factor;
+        out[i] = row[i] * factor;
+}
+
+// Rows of one head lie far apart, a power of two in the models we know, so that they would push each other out of the
+// first cache; those that are read often are copied.
+void normalizeAll(const kernels::KernelTable& kernels, const KdaHead& head, const KdaHeadScratch& scratch)
+{
+    const float queryScale = 1.0F / std::sqrt(static_cast<float>(head.dim));
+    for (std::size_t token = 0; token < head.tokens; ++token) {
+        normalize(kernels, head.query + token * head.stride, head.dim, queryScale, &scratch.query[token * head.dim]);
+        normalize(kernels, head.key + token * head.stride, head.dim, 1, &scratch.key[token * head.dim]);
+    }
 }
 
 void stepToken(const kernels::KernelTable& kernels, const KdaHead& head, const KdaHeadScratch& scratch)
@@ -23,8 +32,8 @@ void stepToken(const kernels::KernelTable& kernels, const KdaHead& head, const K
     kernels.expAndSum(decay, 0, head.dim);
     kernels.kdaStep({.state = head.state,
         .dim = head.dim,
-        .query = head.query,
-        .key = head.key,
+        .query = scratch.query.data(),
+        .key = scratch.key.data(),
         .value = head.value,
         .decay = decay,
         .beta = *head.beta,
@@ -48,12 +57,7 @@ public:
         accumulateDecays();
         startFromState();
         std::fill_n(m_scratch.queryProducts.data(), std::size_t{m_tokens} * m_tokens, 0.0F);
-        for (std::uint32_t begin = 0; begin < m_tokens; begin += kSubBlock) {
-            const std::uint32_t end = std::min(begin + kSubBlock, m_tokens);
-            productsWithEarlierBlocks(begin, end);
-            productsWithinBlock(begin, end);
-            solve(begin, end);
-        }
+        solveRows(0, m_tokens);
         // O += Pq U
         m_kernels.addProduct({.a = m_scratch.queryProducts.data(),
             .aRowStride = m_tokens,
@@ -69,10 +73,14 @@ public:
     }
 
 private:
-    const float* query(std::uint32_t token) const { return m_head.query + token * m_head.stride; }
-    const float* key(std::uint32_t token) const { return m_head.key + token * m_head.stride; }
+    const float* query(std::uint32_t token) const { return row(m_scratch.query, token); }
+    const float* key(std::uint32_t token) const { return row(m_scratch.key, token); }
     float beta(std::uint32_t token) const { return m_head.beta[token * m_head.betaStride]; }
     float* row(std::span<float> buffer, std::uint32_t token) const { return buffer.data() + token * m_dim; }
+    float* product(std::span<float> buffer, std::uint32_t token, std::uint32_t earlier) const
+    {
+        return buffer.data() + std::size_t{token} * m_tokens + earlier;
+    }
     // G after `count` tokens, in f64: differences of an f32 sum would lose their digits under strong decay.
     double* cumulative(std::uint32_t count) const { return m_scratch.cumulative.data() + count * m_dim; }
 
@@ -81,8 +89,23 @@ private:
     void decayed(std::uint32_t later, std::uint32_t earlier, const float* factor, float* out) const
     {
         m_kernels.expOfDifference(cumulative(later), cumulative(earlier), out, m_dim);
+        multiply(out, factor, out);
+    }
+
+    // The same of query and key of one token, from after it back to after `earlier` tokens.
+    void decayQueryAndKey(std::uint32_t token, std::uint32_t earlier) const
+    {
+        float* const decayedQuery = row(m_scratch.decayedQuery, token);
+        float* const decayedKey = row(m_scratch.decayedKey, token);
+        m_kernels.expOfDifference(cumulative(token + 1), cumulative(earlier), decayedQuery, m_dim);
+        multiply(decayedQuery, key(token), decayedKey);
+        multiply(decayedQuery, query(token), decayedQuery);
+    }
+
+    void multiply(const float* a, const float* b, float* out) const
+    {
         for (std::size_t d = 0; d < m_dim; ++d)
-            out[d] *= factor[d];
+            out[d] = a[d] * b[d];
     }
 
     void accumulateDecays()
@@ -100,8 +123,7 @@ private:
     void startFromState()
     {
         for (std::uint32_t token = 0; token < m_tokens; ++token) {
-            decayed(token + 1, 0, query(token), row(m_scratch.decayedQuery, token));
-            decayed(token + 1, 0, key(token), row(m_scratch.decayedKey, token));
+            decayQueryAndKey(token, 0);
             std::fill_n(m_head.output + token * m_head.stride, m_dim, 0.0F);
             std::fill_n(row(m_scratch.update, token), m_dim, 0.0F);
         }
@@ -129,74 +151,59 @@ private:
             .columns = m_dim});
     }
 
-    // Rows begin..end−1 of −A and Pq for columns below `begin`: with the decay up to the block's start split
-    // off, the sums factor into one matrix product.
-    void productsWithEarlierBlocks(std::uint32_t begin, std::uint32_t end)
+    // Rows and columns begin..end−1 of −A and Pq, and with them the same rows of (I + A) U = R, by halves.
+    void solveRows(std::uint32_t begin, std::uint32_t end)
     {
-        if (begin == 0)
+        if (end - begin == 1) {
+            *product(m_scratch.queryProducts, begin, begin) = m_kernels.dot(query(begin), key(begin), m_dim);
             return;
-        for (std::uint32_t token = 0; token < begin; ++token)
-            decayed(begin, token + 1, key(token), row(m_scratch.decay, token));
-        for (std::uint32_t token = begin; token < end; ++token) {
-            decayed(token + 1, begin, query(token), row(m_scratch.decayedQuery, token));
-            decayed(token + 1, begin, key(token), row(m_scratch.decayedKey, token));
         }
+        const std::uint32_t middle = begin + (end - begin) / 2;
+        solveRows(begin, middle);
+        multiplyHalves(begin, middle, end);
+        addUpdates(begin, middle, end);
+        solveRows(middle, end);
+    }
+
+    // Rows middle..end−1 of −A and Pq for columns begin..middle−1: with the decays split at the middle, the sums
+    // factor into one matrix product.
+    void multiplyHalves(std::uint32_t begin, std::uint32_t middle, std::uint32_t end)
+    {
+        for (std::uint32_t token = begin; token < middle; ++token)
+            decayed(middle, token + 1, key(token), row(m_scratch.decay, token));
+        for (std::uint32_t token = middle; token < end; ++token)
+            decayQueryAndKey(token, middle);
         for (const auto& [rows, products] : {std::pair(m_scratch.decayedQuery, m_scratch.queryProducts),
                  std::pair(m_scratch.decayedKey, m_scratch.keyProducts)}) {
-            m_kernels.multiplyTokens({.w = m_scratch.decay.data(),
+            m_kernels.multiplyTokens({.w = row(m_scratch.decay, begin),
                 .wStride = m_dim,
-                .rows = begin,
-                .x = row(rows, begin),
+                .rows = middle - begin,
+                .x = row(rows, middle),
                 .xStride = m_dim,
-                .tokens = end - begin,
+                .tokens = end - middle,
                 .columns = m_dim,
-                .y = products.data() + std::size_t{begin} * m_tokens,
+                .y = product(products, middle, begin),
                 .yStride = m_tokens,
                 .accumulate = false});
         }
-        for (std::uint32_t token = begin; token < end; ++token) {
-            float* const products = m_scratch.keyProducts.data() + std::size_t{token} * m_tokens;
-            for (std::uint32_t i = 0; i < begin; ++i)
-                products[i] *= -beta(token);
+        for (std::uint32_t token = middle; token < end; ++token) {
+            for (std::uint32_t earlier = begin; earlier < middle; ++earlier)
+                *product(m_scratch.keyProducts, token, earlier) *= -beta(token);
         }
     }
 
-    // The same for columns of the block itself, pair by pair. Row `begin` of `decay` is free here.
-    void productsWithinBlock(std::uint32_t begin, std::uint32_t end)
+    // U[middle..end) −= A[.., begin..middle) U[begin..middle)
+    void addUpdates(std::uint32_t begin, std::uint32_t middle, std::uint32_t end)
     {
-        float* const decayedKey = row(m_scratch.decay, begin);
-        for (std::uint32_t token = begin; token < end; ++token) {
-            float* const queryProducts = m_scratch.queryProducts.data() + std::size_t{token} * m_tokens;
-            float* const keyProducts = m_scratch.keyProducts.data() + std::size_t{token} * m_tokens;
-            for (std::uint32_t i = begin; i < token; ++i) {
-                decayed(token + 1, i + 1, key(i), decayedKey);
-                queryProducts[i] = m_kernels.dot(query(token), decayedKey, m_dim);
-                keyProducts[i] = -beta(token) * m_kernels.dot(key(token), decayedKey, m_dim);
-            }
-            queryProducts[token] = m_kernels.dot(query(token), key(token), m_dim);
-        }
-    }
-
-    // Rows begin..end−1 of (I + A) U = R by forward substitution.
-    void solve(std::uint32_t begin, std::uint32_t end)
-    {
-        addEarlierUpdates(begin, end, 0, begin);
-        for (std::uint32_t token = begin + 1; token < end; ++token)
-            addEarlierUpdates(token, token + 1, begin, token);
-    }
-
-    // U[begin..end) −= A[.., from..to) U[from..to)
-    void addEarlierUpdates(std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to)
-    {
-        m_kernels.addProduct({.a = m_scratch.keyProducts.data() + std::size_t{begin} * m_tokens + from,
+        m_kernels.addProduct({.a = product(m_scratch.keyProducts, middle, begin),
             .aRowStride = m_tokens,
             .aDepthStride = 1,
-            .b = row(m_scratch.update, from),
+            .b = row(m_scratch.update, begin),
             .bStride = m_dim,
-            .c = row(m_scratch.update, begin),
+            .c = row(m_scratch.update, middle),
             .cStride = m_dim,
-            .rows = end - begin,
-            .depth = to - from,
+            .rows = end - middle,
+            .depth = middle - begin,
             .columns = m_dim});
     }
 
@@ -234,11 +241,6 @@ private:
 
 void runKdaHead(const kernels::KernelTable& kernels, const KdaHead& head, const KdaHeadScratch& scratch)
 {
-    const float queryScale = 1.0F / std::sqrt(static_cast<float>(head.dim));
-    for (std::uint32_t token = 0; token < head.tokens; ++token) {
-        normalize(kernels, head.query + token * head.stride, head.dim, queryScale);
-        normalize(kernels, head.key + token * head.stride, head.dim, 1);
-    }
     for (std::uint32_t begin = 0; begin < head.tokens; begin += kKdaChunkTokens) {
         KdaHead part = head;
         part.tokens = std::min(kKdaChunkTokens, head.tokens - begin);
@@ -248,6 +250,7 @@ void runKdaHead(const kernels::KernelTable& kernels, const KdaHead& head, const 
         part.decayInput += begin * head.stride;
         part.output += begin * head.stride;
         part.beta += begin * head.betaStride;
+        normalizeAll(kernels, part, scratch);
         if (part.tokens == 1)
             stepToken(kernels, part, scratch);
         else

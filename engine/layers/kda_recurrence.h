@@ -20,8 +20,8 @@ struct KdaHead {
     std::uint32_t dim = 0; // D
     std::uint32_t tokens = 0;
     std::size_t stride = 0;
-    float* query = nullptr; // after the convolution; normalised and scaled in place
-    float* key = nullptr;
+    const float* query = nullptr; // after the convolution
+    const float* key = nullptr;
     const float* value = nullptr;
     const float* decayInput = nullptr; // z, dt_bias included
     float* output = nullptr; // may be decayInput
@@ -33,6 +33,8 @@ struct KdaHead {
 
 // Scratch of one worker.
 struct KdaHeadScratch {
+    std::span<float> query; // [tokens][D], normalised and scaled
+    std::span<float> key; // [tokens][D], normalised
     std::span<float> decay; // [tokens][D]: g, then what is made of it
     std::span<double> cumulative; // [tokens + 1][D]
     std::span<float> decayedQuery; // [tokens][D]
@@ -46,6 +48,8 @@ struct KdaHeadScratch {
     {
         const std::size_t tokens = chunkTokensMax < kKdaChunkTokens ? chunkTokensMax : kKdaChunkTokens;
         KdaHeadScratch scratch;
+        scratch.query = arena.template take<float>(tokens * dim);
+        scratch.key = arena.template take<float>(tokens * dim);
         scratch.decay = arena.template take<float>(tokens * dim);
         scratch.cumulative = arena.template take<double>((tokens + 1) * dim);
         scratch.decayedQuery = arena.template take<float>(tokens * dim);
