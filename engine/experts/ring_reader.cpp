@@ -61,6 +61,7 @@ RingReader::~RingReader()
 void RingReader::run()
 {
     nameCurrentThread("waste reader");
+    wakeCurrentThreadPromptly();
     const std::uint64_t allFree = m_freeTags;
     while (true) {
         if (!m_stopping.load(std::memory_order_relaxed))

@@ -57,6 +57,7 @@ void ThreadReaders::wake()
 void ThreadReaders::run(const ReadQueue::Room& room)
 {
     nameCurrentThread("waste reader");
+    wakeCurrentThreadPromptly();
     std::uint64_t seen = 0; // calls of wake() before the queue was looked at
     while (true) {
         {

@@ -134,6 +134,32 @@ void nameCurrentThread(std::string_view name)
     pthread_setname_np(pthread_self(), std::string(name.substr(0, 15)).c_str());
 }
 
+namespace {
+
+// struct sched_attr of sched_setattr(2), which glibc has from 2.41 on.
+struct SchedulingAttributes {
+    std::uint32_t size = sizeof(SchedulingAttributes);
+    std::uint32_t policy = 0;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtimeNs = 0; // of ordinary threads the length of a time slice, from Linux 6.12 on
+    std::uint64_t deadlineNs = 0;
+    std::uint64_t periodNs = 0;
+};
+
+} // namespace
+
+// A thread whose slices are shorter than those of the one that runs may take its place at once.
+void wakeCurrentThreadPromptly()
+{
+    SchedulingAttributes attributes;
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0)
+        return;
+    attributes.runtimeNs = 100'000; // the shortest there is
+    (void)syscall(SYS_sched_setattr, 0, &attributes, 0); // a refusal costs speed and nothing else
+}
+
 void lowerCurrentThreadPriority()
 {
     // On Linux a "process" of setpriority is one thread. A refusal costs smoothness and nothing else.
@@ -162,6 +188,11 @@ Status checkCpus(std::span<const std::uint32_t> cpus)
 void nameCurrentThread(std::string_view name)
 {
     pthread_setname_np(std::string(name).c_str());
+}
+
+void wakeCurrentThreadPromptly()
+{
+    pthread_set_qos_class_self_np(QOS_CLASS_USER_INITIATED, 0);
 }
 
 void lowerCurrentThreadPriority()
@@ -228,6 +259,11 @@ void nameCurrentThread(std::string_view name)
     std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
     if (describe != nullptr)
         describe(GetCurrentThread(), text.data());
+}
+
+void wakeCurrentThreadPromptly()
+{
+    SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_ABOVE_NORMAL);
 }
 
 void lowerCurrentThreadPriority()

@@ -23,6 +23,9 @@ Status bindCurrentThread(std::span<const std::uint32_t> cpus);
 // As seen in debuggers and `top`; cut to what the system keeps (15 bytes on Linux).
 void nameCurrentThread(std::string_view name);
 
+// For a thread that has little to do and is waited for: it runs as soon as it is woken, also where every core computes.
+void wakeCurrentThreadPromptly();
+
 // For work that nobody waits for.
 void lowerCurrentThreadPriority();
 

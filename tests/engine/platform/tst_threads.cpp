@@ -5,9 +5,12 @@
 
 #include <QFile>
 #include <QSet>
+#include <QSysInfo>
 #include <QTest>
+#include <QVersionNumber>
 
 #include <array>
+#include <optional>
 #include <thread>
 
 using namespace waste;
@@ -101,6 +104,40 @@ private Q_SLOTS:
         QCOMPARE(forbidden.error().message,
             "there is no CPU " + std::to_string(usable.back()) + " for this program; it may use "
                 + std::to_string(usable.front()));
+#else
+        QSKIP("checked on Linux");
+#endif
+    }
+
+    void aThreadThatWakesPromptlyHasShortSlicesAndKeepsItsPriority()
+    {
+#if defined(__linux__)
+        // "se.slice : 100000", in nanoseconds
+        const auto fact = [](const QByteArray& name) -> std::optional<qlonglong> {
+            QFile file("/proc/thread-self/sched");
+            if (!file.open(QIODevice::ReadOnly))
+                return std::nullopt;
+            for (const QByteArray& line : file.readAll().split('\n')) {
+                if (line.startsWith(name))
+                    return line.mid(line.indexOf(':') + 1).trimmed().toLongLong();
+            }
+            return std::nullopt;
+        };
+        if (QVersionNumber::fromString(QSysInfo::kernelVersion()) < QVersionNumber(6, 12) || !fact("se.slice"))
+            QSKIP("this Linux lets no thread choose its slice, or does not show it");
+        std::optional<qlonglong> slice;
+        std::optional<qlonglong> priorityBefore;
+        std::optional<qlonglong> priority;
+        std::thread([&] {
+            lowerCurrentThreadPriority();
+            priorityBefore = fact("prio");
+            wakeCurrentThreadPromptly();
+            slice = fact("se.slice");
+            priority = fact("prio");
+        }).join();
+        QCOMPARE(slice, 100'000);
+        QVERIFY(priorityBefore.has_value());
+        QCOMPARE(priority, priorityBefore);
 #else
         QSKIP("checked on Linux");
 #endif
