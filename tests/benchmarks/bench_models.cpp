@@ -20,10 +20,12 @@ constexpr std::uint64_t kFreeBytesKept = std::uint64_t{4} << 30; // a benchmark 
 // Few layers with a whole vocabulary would be mostly vocabulary: K3 has 93 of them to one.
 constexpr std::uint32_t kSmallVocabulary = 8192;
 
+constexpr WideModel kLinearWhole = {.family = WideFamily::KimiLinear, .layerCount = 27};
 constexpr WideModel kLinearFull = {.family = WideFamily::KimiLinear, .layerCount = 9};
 constexpr WideModel kLinearQuick = {
     .family = WideFamily::KimiLinear, .layerCount = 5, .expertCount = 128, .vocabularySize = kSmallVocabulary};
-constexpr WideModel kK3Full = {.family = WideFamily::KimiK3, .layerCount = 3, .vocabularySize = kSmallVocabulary};
+constexpr WideModel kK3Full = {.family = WideFamily::KimiK3, .layerCount = 5, .vocabularySize = kSmallVocabulary};
+constexpr WideModel kK3Half = {.family = WideFamily::KimiK3, .layerCount = 3, .vocabularySize = kSmallVocabulary};
 constexpr WideModel kK3Less = {
     .family = WideFamily::KimiK3, .layerCount = 3, .expertCount = 320, .vocabularySize = kSmallVocabulary};
 constexpr WideModel kK3Quick = {
@@ -51,11 +53,16 @@ std::optional<std::filesystem::path> BenchModels::kimiLinear()
     return firstThatFits("kimi-linear", {kLinearFull, kLinearQuick});
 }
 
+std::optional<std::filesystem::path> BenchModels::wholeKimiLinear()
+{
+    return m_options.size == Size::Quick ? std::nullopt : firstThatFits("kimi-linear", {kLinearWhole});
+}
+
 std::optional<std::filesystem::path> BenchModels::k3()
 {
     if (m_options.size == Size::Quick)
         return firstThatFits("k3", {kK3Quick});
-    return firstThatFits("k3", {kK3Full, kK3Less, kK3Quick});
+    return firstThatFits("k3", {kK3Full, kK3Half, kK3Less, kK3Quick});
 }
 
 std::optional<std::filesystem::path> BenchModels::firstThatFits(

@@ -145,6 +145,9 @@ void measureDecode(Table& table, BenchModels& models)
             table, {.name = "Kimi-Linear", .model = *linear, .tokens = 16, .cachedGoal = 0.45, .withPrefill = true}));
         report(measureCachedPrefill(table, "Kimi-Linear", *linear));
     }
+    if (const auto whole = models.wholeKimiLinear())
+        report(
+            measureModel(table, {.name = "Kimi-Linear, all layers", .model = *whole, .tokens = 8, .cachedGoal = 0.45}));
     if (const auto k3 = models.k3())
         report(measureModel(table, {.name = "K3", .model = *k3, .tokens = 6, .cachedGoal = 0.5}));
 }
