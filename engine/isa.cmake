@@ -7,9 +7,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         set(any_address "-Wa,-muse-unaligned-vector-move")
     endif()
     set_source_files_properties(kernels/x86_avx2.cpp kernels/x86_avx2_codes.cpp kernels/x86_avx2_planes.cpp
-        kernels/x86_avx2_tables.cpp kernels/x86_avx2_panels.cpp kernels/x86_avx2_weights.cpp
-        kernels/x86_avx2_words.cpp
+        kernels/x86_avx2_tables.cpp kernels/x86_avx2_panels.cpp kernels/x86_avx2_products.cpp
+        kernels/x86_avx2_weights.cpp kernels/x86_avx2_words.cpp
         PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c;${any_address}" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(kernels/x86_avxvnni.cpp kernels/x86_avxvnni_products.cpp
+        PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c;-mavxvnni;${any_address}" SKIP_PRECOMPILE_HEADERS ON)
     # GCC 12 takes the undefined upper operand of its own intrinsics for a mistake of ours.
     set(avx512 "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-Wno-uninitialized;${any_address}")
     set_source_files_properties(kernels/x86_avx512.cpp kernels/x86_avx512_codes.cpp

@@ -172,6 +172,7 @@ struct KernelTable {
 
 const KernelTable& scalarTable();
 const KernelTable& avx2Table(); // x86-64 only
+const KernelTable& avxVnniTable();
 const KernelTable& avx512Table(); // x86-64 only; F, BW, VL and DQ
 const KernelTable& avx512VbmiTable(); // x86-64 only; and VBMI and VNNI
 const KernelTable& neonTable(); // arm64 only

@@ -28,7 +28,8 @@ std::vector<Candidate> candidates()
     {
 #if defined(__x86_64__)
         {"avx512vbmi", avx512VbmiTable, hasAvx512 && cpu.avx512vbmi && cpu.avx512vnni},
-            {"avx512", avx512Table, hasAvx512}, {"avx2", avx2Table, hasAvx2},
+            {"avx512", avx512Table, hasAvx512}, {"avxvnni", avxVnniTable, hasAvx2 && cpu.avxvnni},
+            {"avx2", avx2Table, hasAvx2},
 #elif defined(__aarch64__)
         {"neon-dotprod", neonDotprodTable, cpu.neon && cpu.dotprod}, {"neon", neonTable, cpu.neon},
 #endif

@@ -8,7 +8,7 @@
 namespace waste::kernels {
 
 // The fastest table this CPU runs, or the one that the environment variable WASTE_ISA names: scalar, avx2,
-// avx512, avx512vbmi, neon, neon-dotprod.
+// avxvnni, avx512, avx512vbmi, neon, neon-dotprod.
 // Errors: Unsupported for a name that is unknown or that this CPU or build lacks.
 Result<const KernelTable*> selectKernels();
 Result<const KernelTable*> selectKernels(const char* isa); // null or "": the fastest

@@ -23,8 +23,11 @@ void unpackVqRows(const VqMatrixView& matrix, std::uint32_t rowBegin, std::uint3
 
 // x86_avx2_planes.cpp
 void splitPlanes(const float* x, std::size_t columns, const PlaneInput& planes);
+
+// x86_avx2_products.cpp
 void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
     std::uint32_t begin, std::uint32_t end);
+void addWordProduct(const KernelTable::WordProduct& product);
 
 // x86_avx2_tables.cpp
 void buildTables(
@@ -36,7 +39,6 @@ void multiplyTables(
 void splitWords(const float* x, std::size_t columns, WordGroup& group);
 void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint32_t row, std::uint32_t begin,
     std::uint32_t end, std::int16_t* words);
-void addWordProduct(const KernelTable::WordProduct& product);
 
 // x86_avx2_panels.cpp
 void packPanel(const float* w, std::size_t wStride, std::size_t rows, std::size_t columns, float* panel);
@@ -48,12 +50,25 @@ void searchCodes(const CodeBooks& books, BeamWidth width, const float* vectors, 
 
 } // namespace avx2
 
+namespace avxvnni { // x86_avxvnni_products.cpp
+
+void multiplyPlanes(const MatrixView& matrix, const PlaneInput& input, float* y, std::size_t yStride,
+    std::uint32_t begin, std::uint32_t end);
+void addWordProduct(const KernelTable::WordProduct& product);
+
+} // namespace avxvnni
+
 namespace {
 
 inline constexpr std::size_t kWidth = 8; // floats in a register
 
 // Loops that empty an array of registers carry "#pragma GCC unroll": where GCC 12 leaves one of them a loop, it keeps
 // the whole array in memory, and the loop that fills it stores every sum in every step (a half of the speed).
+
+inline __m256i loadRegister(const void* p)
+{
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
 
 // All lanes below `count` (1..8).
 inline __m256i maskOf(std::size_t count)

@@ -1,25 +1,19 @@
 #if defined(__x86_64__)
 
-#include "kernels/x86_avx2.h"
+#include "kernels/x86_avx2_words.h"
 
-// Experts times several vectors in 16-bit integers (reduced_inputs.h). Lanes are rows; two columns of a vector are one
-// broadcast, and one multiply-add of pairs takes sixteen products.
+// Experts and vectors as 16-bit integers (reduced_inputs.h), for x86_avx2_words.h.
 
 namespace waste::kernels {
 
 namespace {
-
-__m256i load(const void* p)
-{
-    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
 
 // Largest magnitude by its bits, which are in order; infinities and NaN are above every number.
 float magnitude(const float* x, std::size_t columns)
 {
     __m256i largest = _mm256_setzero_si256();
     for (std::size_t c = 0; c < columns; c += kWidth)
-        largest = _mm256_max_epi32(largest, _mm256_and_si256(load(x + c), _mm256_set1_epi32(0x7FFFFFFF)));
+        largest = _mm256_max_epi32(largest, _mm256_and_si256(loadRegister(x + c), _mm256_set1_epi32(0x7FFFFFFF)));
     __m128i four = _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
     four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4E));
     four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xB1));
@@ -31,7 +25,6 @@ float magnitude(const float* x, std::size_t columns)
 
 constexpr std::size_t kStageBytes = kWordBookEntries * kWordColumns * sizeof(std::int16_t);
 constexpr std::size_t kFourRows = 4;
-constexpr std::size_t kPairStride = 2 * kWordRows; // words from one pair of columns to the next
 
 std::uint64_t loadWord(const std::uint8_t* bytes)
 {
@@ -117,46 +110,6 @@ void unpackBlock(const VqMatrixView& matrix, const WordBooks& books, std::size_t
     }
 }
 
-// ---- multiplying
-
-// Sixteen rows times kVectors: with six of them twelve sums, two weights, an input and a product fill the registers.
-template<std::size_t kVectors>
-void addSixteenRows(const KernelTable::WordProduct& product, std::size_t row, std::size_t vector)
-{
-    const std::int16_t* w = product.w + 2 * row;
-    const WordGroup* const x = product.x + vector;
-    __m256i sums[2][kVectors] = {};
-    for (std::size_t column = 0; column < product.columns; column += 2, w += kPairStride) {
-        const __m256i first = load(w);
-        const __m256i second = load(w + 2 * kWidth);
-        for (std::size_t v = 0; v < kVectors; ++v) {
-            std::int32_t columns = 0;
-            __builtin_memcpy(&columns, x[v].values + column, sizeof columns);
-            const __m256i input = _mm256_set1_epi32(columns);
-            sums[0][v] = _mm256_add_epi32(sums[0][v], _mm256_madd_epi16(first, input));
-            sums[1][v] = _mm256_add_epi32(sums[1][v], _mm256_madd_epi16(second, input));
-            // One vector after another, see multiplyGroup() in x86_avx2_planes.cpp.
-            __asm__("" : "+x"(sums[0][v]), "+x"(sums[1][v]));
-        }
-    }
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kVectors; ++v) {
-        const __m256 scale = _mm256_set1_ps(x[v].scale);
-#pragma GCC unroll 2
-        for (std::size_t half = 0; half < 2; ++half) {
-            float* const y = product.y + (vector + v) * kWordRows + row + half * kWidth;
-            _mm256_storeu_ps(y, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums[half][v]), scale, _mm256_loadu_ps(y)));
-        }
-    }
-}
-
-template<std::size_t kVectors>
-void addVectors(const KernelTable::WordProduct& product, std::size_t vector)
-{
-    for (std::size_t row = 0; row < kWordRows; row += 2 * kWidth)
-        addSixteenRows<kVectors>(product, row, vector);
-}
-
 } // namespace
 
 namespace avx2 {
@@ -186,28 +139,6 @@ void unpackVqWords(const VqMatrixView& matrix, const WordBooks& books, std::uint
         unpackBlock<8, 3>(matrix, books, row, begin, end, words);
     else
         unpackBlock<8, 4>(matrix, books, row, begin, end, words);
-}
-
-void addWordProduct(const KernelTable::WordProduct& product)
-{
-    constexpr std::size_t kMost = 6;
-    std::size_t vector = 0;
-    for (; vector + kMost <= product.count; vector += kMost)
-        addVectors<kMost>(product, vector);
-    switch (product.count - vector) {
-    case 1:
-        return addVectors<1>(product, vector);
-    case 2:
-        return addVectors<2>(product, vector);
-    case 3:
-        return addVectors<3>(product, vector);
-    case 4:
-        return addVectors<4>(product, vector);
-    case 5:
-        return addVectors<5>(product, vector);
-    default:
-        return;
-    }
 }
 
 } // namespace avx2

@@ -27,7 +27,7 @@ struct CpuIdRegisters {
 };
 
 // All zero for a leaf that the CPU does not have.
-CpuIdRegisters cpuId(std::uint32_t leaf)
+CpuIdRegisters cpuId(std::uint32_t leaf, std::uint32_t part = 0)
 {
     CpuIdRegisters registers;
 #if defined(_MSC_VER)
@@ -35,11 +35,11 @@ CpuIdRegisters cpuId(std::uint32_t leaf)
     __cpuid(values, 0);
     if (static_cast<std::uint32_t>(values[0]) < leaf)
         return registers;
-    __cpuidex(values, static_cast<int>(leaf), 0);
+    __cpuidex(values, static_cast<int>(leaf), static_cast<int>(part));
     registers = {static_cast<std::uint32_t>(values[0]), static_cast<std::uint32_t>(values[1]),
         static_cast<std::uint32_t>(values[2]), static_cast<std::uint32_t>(values[3])};
 #else
-    __get_cpuid_count(leaf, 0, &registers.a, &registers.b, &registers.c, &registers.d);
+    __get_cpuid_count(leaf, part, &registers.a, &registers.b, &registers.c, &registers.d);
 #endif
     return registers;
 }
@@ -80,6 +80,7 @@ CpuFeatures CpuFeatures::detect()
         features.fma = bit(basic.c, 12);
         features.f16c = bit(basic.c, 29);
         features.avx2 = bit(extended.b, 5);
+        features.avxvnni = extended.a > 0 && bit(cpuId(7, 1).a, 4); // `a` counts the parts of this leaf
     }
     if ((saved & kZmm) == kZmm && features.avx2) {
         features.avx512f = bit(extended.b, 16);

@@ -8,6 +8,7 @@ struct CpuFeatures {
     bool avx2 = false;
     bool fma = false;
     bool f16c = false;
+    bool avxvnni = false; // of registers as wide as those of AVX2
     bool avx512f = false;
     bool avx512bw = false;
     bool avx512dq = false;

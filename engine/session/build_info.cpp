@@ -19,6 +19,7 @@ std::vector<std::string> namesOf(const CpuFeatures& features)
         {"avx2", features.avx2},
         {"fma", features.fma},
         {"f16c", features.f16c},
+        {"avxvnni", features.avxvnni},
         {"avx512f", features.avx512f},
         {"avx512bw", features.avx512bw},
         {"avx512vl", features.avx512vl},

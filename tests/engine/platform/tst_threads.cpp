@@ -160,6 +160,7 @@ private Q_SLOTS:
         QCOMPARE(features.avx2, flags.contains("avx2"));
         QCOMPARE(features.fma, flags.contains("fma"));
         QCOMPARE(features.f16c, flags.contains("f16c"));
+        QCOMPARE(features.avxvnni, flags.contains("avx_vnni"));
         QCOMPARE(features.avx512f, flags.contains("avx512f"));
         QCOMPARE(features.avx512bw, flags.contains("avx512bw"));
         QCOMPARE(features.avx512dq, flags.contains("avx512dq"));
