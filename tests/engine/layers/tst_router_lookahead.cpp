@@ -99,15 +99,39 @@ private Q_SLOTS:
         }
     }
 
+    void aLayerIsGuessedAgainWhenTheOneBeforeItIsDone_data()
+    {
+        QTest::addColumn<bool>("isK3");
+        QTest::addColumn<double>("hitsMin"); // of second guesses, two a layer; random weights, and trained ones
+        QTest::addRow("kl-mini") << false << 0.5;
+        QTest::addRow("K3-mini, whose input is a mix of blocks") << true << 0.9;
+    }
     void aLayerIsGuessedAgainWhenTheOneBeforeItIsDone()
     {
-        const auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
-        GuessRecorder experts(*m_model->experts, 2); // as many each time
-        ModelRunner runner(*m_model, {.chunkTokensMax = 1, .experts = &experts});
+        QFETCH(bool, isK3);
+        QFETCH(double, hitsMin);
+        std::unique_ptr<TestModel> k3;
+        auto ids = shortPrompt().at("ids").get<std::vector<TokenId>>();
+        if (isK3) {
+            k3 = std::move(*TestModel::fromCheckpoint(WASTE_K3_MINI_CHECKPOINT));
+            const auto golden = readJson(std::filesystem::path(WASTE_TEST_DATA) / "k3-mini/prompts.json");
+            ids = golden.at("prompts").at(0).at("ids").get<std::vector<TokenId>>();
+        }
+        TestModel& model = isK3 ? *k3 : *m_model;
+        GuessRecorder experts(*model.experts, 2); // as many each time
+        ModelRunner runner(model, {.chunkTokensMax = 1, .experts = &experts});
         QVERIFY(runner.append(ids));
-        for (const auto& [layer, guesses] : experts.guesses)
+        std::size_t refinedCount = 0;
+        for (const auto& [layer, guesses] : experts.guesses) {
             QCOMPARE(experts.refined[layer].size(), guesses.size());
+            refinedCount += 2 * guesses.size();
+        }
         QVERIFY(experts.refinedNamedCount > experts.namedCount);
+        QVERIFY2(static_cast<double>(experts.refinedNamedCount) >= hitsMin * static_cast<double>(refinedCount),
+            qPrintable(QString("%1 of %2, first %3")
+                           .arg(experts.refinedNamedCount)
+                           .arg(refinedCount)
+                           .arg(experts.namedCount)));
     }
 
     void theCurrentLayersExpertsAreAnnouncedBefore()
