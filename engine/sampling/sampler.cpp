@@ -1,8 +1,11 @@
 #include "sampling/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
+#include <limits>
+#include <ranges>
 #include <string>
 
 namespace waste {
@@ -37,8 +40,9 @@ Result<Largest> largestOf(std::span<const float> logits)
 } // namespace
 
 Sampler::Sampler(std::uint32_t vocabularySize)
+    : m_weights(vocabularySize)
 {
-    m_candidates.reserve(vocabularySize);
+    m_ranked.reserve(vocabularySize);
 }
 
 Status Sampler::configure(const SamplingOptions& options)
@@ -61,72 +65,94 @@ Result<TokenId> Sampler::draw(std::span<const float> logits)
     WASTE_TRY(const Largest largest, largestOf(logits));
     if (m_options.temperature == 0)
         return largest.id;
-    fillCandidates(logits, largest.logit);
-    const double keptMass = truncate();
-    return pick(nextUniform() * keptMass);
+    const double mass = weigh(logits, largest.logit);
+    const double uniform = nextUniform();
+    if (m_options.topK == 0 && m_options.topP == 1 && m_options.minP == 0)
+        return pick(std::views::iota(TokenId{0}, static_cast<TokenId>(logits.size())), uniform * mass);
+    const double keptMass = keep(logits, mass);
+    return pick(m_ranked, uniform * keptMass);
 }
 
-void Sampler::fillCandidates(std::span<const float> logits, float largest)
+// Returns the sum.
+double Sampler::weigh(std::span<const float> logits, float largest)
 {
-    m_candidates.clear();
+    double mass = 0;
     for (std::size_t id = 0; id < logits.size(); ++id) {
-        const double weight = std::exp((double{logits[id]} - double{largest}) / m_options.temperature);
-        m_candidates.push_back({static_cast<TokenId>(id), logits[id], weight});
+        m_weights[id] = std::exp((double{logits[id]} - double{largest}) / m_options.temperature);
+        mass += m_weights[id];
     }
+    return mass;
 }
 
-// Leaves the kept candidates in the order in which they are drawn from: by rank if anything was cut off,
-// else by id. Returns the sum of their weights.
-double Sampler::truncate()
+// Leaves what is kept in m_ranked and returns the sum of its weights. `mass`: of all.
+double Sampler::keep(std::span<const float> logits, double mass)
 {
-    const auto ranksBefore = [](const Candidate& a, const Candidate& b) {
-        return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-    };
-    const auto massOf = [](const std::vector<Candidate>& candidates) {
-        double mass = 0;
-        for (const Candidate& candidate : candidates)
-            mass += candidate.weight;
-        return mass;
-    };
-    if (m_options.topK > 0 && m_options.topK < m_candidates.size()) {
-        std::nth_element(m_candidates.begin(), m_candidates.begin() + m_options.topK, m_candidates.end(), ranksBefore);
-        m_candidates.resize(m_options.topK);
+    m_ranked.clear();
+    m_rankedDownTo = std::numeric_limits<double>::infinity();
+    const auto weightOf = [this](TokenId id) { return m_weights[static_cast<std::size_t>(id)]; };
+    const bool isRankedFirst = m_options.topK > 0 || m_options.minP > 0;
+    if (isRankedFirst) {
+        const std::size_t countMax = m_options.topK > 0 ? m_options.topK : logits.size();
+        // The weight of the largest logit is 1, so this compares with min_p · p_max; one token remains.
+        while (m_ranked.size() < countMax && rankMore(logits, m_options.minP)) { }
+        m_ranked.resize(std::min(m_ranked.size(), countMax));
+        mass = 0;
+        for (const TokenId id : m_ranked)
+            mass += weightOf(id);
+        if (m_options.topP == 1)
+            return mass;
     }
-    // The weight of the largest logit is 1, so this compares with min_p · p_max; one candidate remains.
-    if (m_options.minP > 0)
-        std::erase_if(m_candidates, [&](const Candidate& candidate) { return candidate.weight < m_options.minP; });
-    if (m_options.topK > 0 || m_options.minP > 0)
-        std::sort(m_candidates.begin(), m_candidates.end(), ranksBefore);
-    const double mass = massOf(m_candidates);
-    if (m_options.topP == 1)
-        return mass;
-
-    // A heap and not a sort: few of the many candidates make up the wanted mass.
-    const auto ranksBehind = [&](const Candidate& a, const Candidate& b) { return ranksBefore(b, a); };
-    std::make_heap(m_candidates.begin(), m_candidates.end(), ranksBehind);
-    auto heapEnd = m_candidates.end();
     double kept = 0;
-    while (heapEnd != m_candidates.begin() && kept < m_options.topP * mass) {
-        std::pop_heap(m_candidates.begin(), heapEnd, ranksBehind);
-        --heapEnd;
-        kept += heapEnd->weight;
+    std::size_t count = 0;
+    while (kept < m_options.topP * mass) {
+        if (count < m_ranked.size())
+            kept += weightOf(m_ranked[count++]);
+        else if (isRankedFirst || !rankMore(logits, 0))
+            break;
     }
-    std::reverse(heapEnd, m_candidates.end());
-    m_candidates.erase(m_candidates.begin(), heapEnd);
+    m_ranked.resize(count);
     return kept;
 }
 
-// The first candidate at which the cumulative weight reaches `target`; rounding falls through to the last.
-// A weight of 0 is impossible, also for a target of 0.
-TokenId Sampler::pick(double target) const
+// Appends what comes next by rank, none of it below `weightMin`; false: there is no more. Few tokens make up most of
+// the mass, so the heavy ones are looked for first, and most are never sorted.
+bool Sampler::rankMore(std::span<const float> logits, double weightMin)
+{
+    constexpr double kStep = 32; // a pass over the weights costs as much as sorting some hundred
+    constexpr double kLastWeight = 1e-30; // then all the rest
+    if (m_rankedDownTo <= weightMin)
+        return false;
+    double from = std::min(m_rankedDownTo, 1.0) / kStep;
+    if (from < kLastWeight)
+        from = 0;
+    from = std::max(from, weightMin);
+    const auto before = static_cast<std::ptrdiff_t>(m_ranked.size());
+    for (std::size_t id = 0; id < logits.size(); ++id) {
+        if (m_weights[id] >= from && m_weights[id] < m_rankedDownTo)
+            m_ranked.push_back(static_cast<TokenId>(id));
+    }
+    std::sort(m_ranked.begin() + before, m_ranked.end(), [&](TokenId a, TokenId b) {
+        const float first = logits[static_cast<std::size_t>(a)];
+        const float second = logits[static_cast<std::size_t>(b)];
+        return first != second ? first > second : a < b;
+    });
+    m_rankedDownTo = from;
+    return true;
+}
+
+// The first id at which the cumulative weight reaches `target`; rounding falls through to the last. A weight of 0 is
+// impossible, also for a target of 0.
+template<typename Ids>
+TokenId Sampler::pick(const Ids& ids, double target) const
 {
     double cumulative = 0;
-    TokenId picked = m_candidates.front().id;
-    for (const Candidate& candidate : m_candidates) {
-        if (candidate.weight == 0)
+    TokenId picked = *ids.begin();
+    for (const TokenId id : ids) {
+        const double weight = m_weights[static_cast<std::size_t>(id)];
+        if (weight == 0)
             continue;
-        picked = candidate.id;
-        cumulative += candidate.weight;
+        picked = id;
+        cumulative += weight;
         if (cumulative >= target)
             break;
     }
@@ -139,14 +165,18 @@ double Sampler::nextUniform()
     return static_cast<double>(m_randomState >> 11) * 0x1p-53;
 }
 
-double logProbability(std::span<const float> logits, TokenId id)
+double logProbability(const kernels::KernelTable& kernels, std::span<const float> logits, TokenId id)
 {
     assert(id >= 0 && static_cast<std::size_t>(id) < logits.size());
-    const double largest = *std::max_element(logits.begin(), logits.end());
+    const float largest = *std::max_element(logits.begin(), logits.end());
+    std::array<float, 256> part; // sums of more would lose digits
     double sum = 0;
-    for (const float logit : logits)
-        sum += std::exp(double{logit} - largest);
-    return double{logits[static_cast<std::size_t>(id)]} - largest - std::log(sum);
+    for (std::size_t begin = 0; begin < logits.size(); begin += part.size()) {
+        const std::size_t count = std::min(part.size(), logits.size() - begin);
+        std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(begin), count, part.begin());
+        sum += double{kernels.expAndSum(part.data(), largest, count)};
+    }
+    return double{logits[static_cast<std::size_t>(id)]} - double{largest} - std::log(sum);
 }
 
 } // namespace waste

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/kernel_table.h"
 #include "waste/result.h"
 #include "waste/session.h"
 #include "waste/types.h"
@@ -28,22 +29,21 @@ public:
     void setRandomState(std::uint64_t state) { m_randomState = state; }
 
 private:
-    struct Candidate {
-        TokenId id;
-        float logit;
-        double weight; // exp((logit − largest) / temperature)
-    };
-    void fillCandidates(std::span<const float> logits, float largest);
-    double truncate();
-    [[nodiscard]] TokenId pick(double target) const;
+    double weigh(std::span<const float> logits, float largest);
+    double keep(std::span<const float> logits, double mass);
+    bool rankMore(std::span<const float> logits, double weightMin);
+    template<typename Ids>
+    [[nodiscard]] TokenId pick(const Ids& ids, double target) const;
     double nextUniform(); // in [0, 1)
 
     SamplingOptions m_options;
     std::uint64_t m_randomState = 0;
-    std::vector<Candidate> m_candidates; // scratch, capacity: the vocabulary
+    std::vector<double> m_weights; // [vocabulary]: exp((logit − largest) / temperature)
+    std::vector<TokenId> m_ranked; // the first by rank; capacity: the vocabulary
+    double m_rankedDownTo = 0; // all of this weight and more are in it
 };
 
-// ln of the softmax of the logits at `id`, at temperature 1.
-double logProbability(std::span<const float> logits, TokenId id);
+// ln of the softmax of the logits at `id`, at temperature 1. The sum of the other terms in f32: good to 1e-6.
+double logProbability(const kernels::KernelTable& kernels, std::span<const float> logits, TokenId id);
 
 } // namespace waste

@@ -123,7 +123,7 @@ Result<GenerateResult> Session::Internals::generate(const GenerateOptions& optio
         TokenEvent event;
         WASTE_TRY(event.id, sampler.draw(memory.logits));
         event.index = result.tokenCount++;
-        event.logProbability = static_cast<float>(logProbability(memory.logits, event.id));
+        event.logProbability = static_cast<float>(logProbability(engine->kernels, memory.logits, event.id));
         meter.fill(event);
         continuation.randomState = sampler.randomState();
         continuation.pendingToken = event.id;
