@@ -61,7 +61,7 @@ Status Sampler::configure(const SamplingOptions& options)
 
 Result<TokenId> Sampler::draw(std::span<const float> logits)
 {
-    assert(!logits.empty());
+    assert(!logits.empty() && logits.size() <= m_weights.size());
     WASTE_TRY(const Largest largest, largestOf(logits));
     if (m_options.temperature == 0)
         return largest.id;
